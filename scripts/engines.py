@@ -3,7 +3,7 @@
     python scripts/engines.py                        all engines
     python scripts/engines.py sqlite                 one of them, or some; the others stay as they were written
     python scripts/engines.py --report report.xml    what a run of all tests has reported, without another run:
-                                                     PYTEST_ADDOPTS=--junitxml=report.xml scripts/check
+                                                     PYTEST_ADDOPTS=--junitxml=report.xml scripts/check --all
 
 A failing test leaves the record as it was. tests/sources/test_record.py holds engines and gaps against the record.
 """

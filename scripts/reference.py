@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,11 +36,32 @@ from crestline.session import Connection, Dataset
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
+SECTION = re.compile(r"(Args|Attributes|Raises|Returns):")
+ENTRY = re.compile(r"    (\S[^:]*): (.*)")
 NOTE = "<!-- Written by scripts/reference.py from the code; do not edit. -->\n"
 
 
 def first_paragraph(text: str | None) -> str:
     return " ".join((inspect.cleandoc(text or "").split("\n\n"))[0].split())
+
+
+def with_lists(text: str) -> str:
+    """The sections of a docstring (`Args:` and the like) as headed lists, which a page shows line by line."""
+    lines: list[str] = []
+    in_section = False
+    for line in text.splitlines():
+        in_section = bool(SECTION.fullmatch(line)) or (in_section and (not line or line.startswith("    ")))
+        entry = ENTRY.fullmatch(line)
+        if in_section and SECTION.fullmatch(line):
+            lines += [f"**{line}**", ""]
+        elif in_section and entry:
+            names = ", ".join(f"`{name}`" for name in entry[1].split(", "))
+            lines.append(f"- {names}: {entry[2]}")
+        elif in_section and lines[-1].startswith("- ") and line:
+            lines[-1] += f" {line.strip()}"
+        else:
+            lines.append(line.strip() if in_section else line)
+    return "\n".join(lines)
 
 
 def commands() -> Iterator[tuple[str, Any]]:
@@ -104,7 +126,7 @@ def error_tree() -> str:
     lines += [" ".join(drawing.split("\n\n")[2].split()) + "\n"]
     for name, kind in vars(errors).items():
         if inspect.isclass(kind) and issubclass(kind, errors.CrestlineError):
-            lines += [f"## {name}\n", inspect.cleandoc(kind.__doc__ or "") + "\n"]
+            lines += [f"## {name}\n", with_lists(inspect.cleandoc(kind.__doc__ or "")) + "\n"]
     return "\n".join(lines)
 
 
@@ -125,15 +147,18 @@ def public_names() -> str:
 
 
 def _described(value: Any) -> list[str]:
-    lines = [inspect.cleandoc(value.__doc__ or "").split("\n\nExample")[0].split("\n>>>")[0].rstrip() + "\n"]
+    text = inspect.cleandoc(value.__doc__ or "").split("\n\nExample")[0].split("\n>>>")[0].rstrip()
+    lines = [with_lists(text) + "\n"]
     if inspect.isclass(value):
         ours = [kind for kind in value.__mro__ if kind.__module__.startswith("crestline.")]
         members = {name: member for kind in reversed(ours) for name, member in vars(kind).items()}
+        described = []
         own_first = dict.fromkeys(name for kind in ours for name in vars(kind))
         for name in own_first:
             member = members[name]
             if not name.startswith("_") and (callable(member) or isinstance(member, classmethod | property)):
-                lines.append(f"- `{name}`: {first_paragraph(getattr(value, name).__doc__) or 'see above'}")
+                described.append(f"- `{name}`: {first_paragraph(getattr(value, name).__doc__) or 'see above'}")
+        lines += ["**Methods and properties:**\n", *described] if described else []
         lines.append("")
     return lines
 

@@ -21,6 +21,8 @@ from crestline.question import Question
 from crestline.randomness.entropy import replay, system
 from crestline.sources import open_source
 
+pytestmark = pytest.mark.long
+
 ITEMS = ["Rivers", "Bridges", "Ponds"]
 
 
@@ -198,7 +200,7 @@ def test_whatever_changes_the_answer_changes_the_question(tmp_path: Path, ledger
 
 
 def test_an_answer_with_replayable_entropy_is_not_served_again(loans: Path, ledger: cl.Ledger) -> None:
-    """Whoever chose its key knows its noise: it must not become everybody's answer."""
+    """The key of replayable entropy reveals the noise, so its answer must not be served to others."""
     assert top(loans, ledger, entropy=replay("known")).replayed
     real = top(loans, ledger)
     assert not real.stored

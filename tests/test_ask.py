@@ -83,6 +83,7 @@ def test_other_json_is_not_an_answer(value: dict[str, Any]) -> None:
         cl.Answer.from_dict(value)
 
 
+@pytest.mark.long
 def test_the_ledger_is_charged_what_was_got_and_serves_again_for_free(loans: Path, tmp_path: Path) -> None:
     books = tmp_path / "ledger.db"
     with cl.Ledger.create(books, cl.Budget(epsilon=2, delta="1e-5")) as ledger:
@@ -187,6 +188,7 @@ def test_a_third_party_promise_is_charged_where_the_budget_knows_its_kind(loans:
     assert other.remaining() == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("counts", [False, True])
 def test_an_order_that_was_drawn_at_random_is_shown_without_ranks(loans: Path, counts: bool) -> None:
     from crestline.answer.tabular import columns
@@ -211,7 +213,7 @@ def test_a_mechanism_must_agree_with_the_question(loans: Path) -> None:
         ({"mechanism": Pure(cl.PureDP(1))}, "k_bar="),
         ({"mechanism": 3}, "a mechanism is"),
         ({"mechanism": "Limited"}, "there is no mechanism 'Limited'"),
-        ({"epsilon": None}, "say how much may be spent"),
+        ({"epsilon": None}, "give epsilon and delta, the total of the answer"),
     ]
     for changes, words in refused:
         with pytest.raises(MechanismError, match=words):
@@ -254,6 +256,7 @@ def test_a_list_that_does_not_fit_is_refused_before_anything_is_charged(loans: P
     ledger.close()
 
 
+@pytest.mark.long
 def test_a_public_list_is_counted_in_the_engine(loans: Path) -> None:
     listed = ["Rivers", "Bridges", "Ponds", "Lakes"]
     answer = top(loans, domain=listed, k=2, mechanism="auto")
@@ -263,6 +266,7 @@ def test_a_public_list_is_counted_in_the_engine(loans: Path) -> None:
     assert one.items == ("Rivers",)
 
 
+@pytest.mark.long
 def test_a_choice_over_a_public_list_is_published(loans: Path) -> None:
     """A list was peeled and a set drawn as a whole; a list stays one in the answer."""
     listed = ["Rivers", "Bridges", "Ponds", "Lakes"]
@@ -271,6 +275,7 @@ def test_a_choice_over_a_public_list_is_published(loans: Path) -> None:
     assert {type(top(loans, **asked, entropy=replay(n)).items) for n in range(20)} == {tuple, frozenset}
 
 
+@pytest.mark.long
 def test_the_same_list_is_the_same_question(loans: Path) -> None:
     ledger = cl.Ledger.in_memory(cl.Budget(epsilon=9, delta="1e-4"))
     listed = ["Rivers", "Bridges", "Ponds"]
@@ -279,6 +284,7 @@ def test_the_same_list_is_the_same_question(loans: Path) -> None:
     assert not top(loans, domain=[*listed, "Lakes"], k=1, mechanism="auto", ledger=ledger).stored
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("contribution", [None, 2])
 @pytest.mark.parametrize("domain", [None, ["Rivers", "Bridges", "Ponds"]])
 def test_noisy_counts_stay_with_their_items(loans: Path, contribution: int | None, domain: list[str] | None) -> None:

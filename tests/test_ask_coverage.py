@@ -22,6 +22,8 @@ from crestline.question import Question, QuestionFields
 from crestline.session import Dataset
 from crestline.sources import open_source
 
+pytestmark = pytest.mark.long
+
 # 600 of 1,000 users have "a" or "b", 300 of them both; everybody has an item of their own.
 SALES = pd.DataFrame(
     [

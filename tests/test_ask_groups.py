@@ -23,6 +23,8 @@ from crestline.prepare import prepare
 from crestline.question import Question
 from crestline.randomness.entropy import replay
 
+pytestmark = pytest.mark.long
+
 SIZES = {"FR": {"cup": 900, "bag": 500}, "DE": {"tea": 800, "cup": 300}, "LU": {"tea": 1}}
 SALES = pd.DataFrame(
     [
@@ -112,12 +114,12 @@ def test_the_sieve_names_what_stands_out_in_every_group(groups_per_user: int) ->
     assert answer.guarantee.delta == Fraction(1, 10**8)  # type: ignore[attr-defined] # it is approximate
     text = " ".join(answer.explain().split())
     assert "LU" not in text + str(answer.to_dict())
-    assert "users in its group, or fewer, to be named with 95% probability. It follows from noisy looks" in text
+    assert "users in its group, or fewer, to be named with 95% probability. It follows from noisy queries" in text
     assert answer.margin is not None
     assert 20 < answer.margin < 200
     formulas = " ".join(promise_in_formulas(answer))
-    assert "M reads all pairs of a user and an item, through noisy looks." in formulas
-    assert "is named with probability about 0.95, as far as noisy looks tell." in formulas
+    assert "M reads all pairs of a user and an item, through noisy queries." in formulas
+    assert "is named with probability about 0.95, estimated by noisy queries." in formulas
     assert top(mechanism="Sieve", where="country = 'LU'").margin is None  # nothing is said, of no group
     assert Answer.from_dict(answer.to_dict()) == answer
     public = top(mechanism="Sieve", groups=["LU", "FR", "IT"]).groups
@@ -136,7 +138,7 @@ def test_with_a_ledger_the_sieve_costs_a_users_groups_whatever_it_names(tmp_path
     for groups_per_user, where in ((1, None), (2, None), (2, "country = 'LU'")):
         grouped = {**asked, "by": "country", "groups_per_user": groups_per_user, "where": where}
         price = sales.price(**grouped).charges[0]
-        assert price.share == flat.share  # the same total, whoever has it
+        assert price.share == flat.share  # the total does not depend on the groups
         bill = sales.top(**grouped).bill
         assert bill is not None
         assert bill.share is not None
@@ -343,7 +345,7 @@ WEIGHTED = cl.mechanisms.Observed(2, 1, 20, "1e-8", cap=2)
 
 @dataclass(frozen=True)
 class Weighing:
-    """Somebody else's mechanism for weighted scores."""
+    """A third-party mechanism for weighted scores."""
 
     k: int = 2
     contribution: int = 1
@@ -359,7 +361,7 @@ class Weighing:
 
 @dataclass(frozen=True)
 class Mine:
-    """Somebody else's mechanism, which says nothing about domains."""
+    """A third-party mechanism, which states no domain."""
 
     k: int = 2
     k_bar: int = 4

@@ -15,6 +15,8 @@ from crestline.errors import BudgetExhausted, BudgetMismatch, MechanismError, Qu
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.periods import promise_per_person
 
+pytestmark = pytest.mark.long
+
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
 MONTHLY = cl.Budget(epsilon=4, delta="1e-6", per="month", time="day")
 START = date(2026, 8, 1)

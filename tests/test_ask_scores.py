@@ -28,6 +28,7 @@ def sums(source: Any, score: str, **changes: Any) -> cl.Answer:
     return cl.top_k(source, **{**call, "score": score, "entropy": replay("sums"), **changes})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("contribution", [None, 1])
 @pytest.mark.parametrize(("score", "clip", "unit"), [("sum(cents)", 40, 10), ("sum(euros)", 1, 0.25)])
 def test_a_score_ranks_and_publishes_sums(
@@ -54,6 +55,7 @@ def test_a_smaller_clip_needs_a_smaller_margin_and_counts_less(sales: Path) -> N
     assert max(narrow.counts) < 15_000  # 1000 buyers, 10 each at most
 
 
+@pytest.mark.long
 def test_a_score_is_part_of_the_question(sales: Path) -> None:
     books = cl.Budget(epsilon=4, delta="1e-4")
     dataset = cl.connect(str(sales)).dataset("sales", user="buyer", budget=books)

@@ -126,7 +126,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "epsilon text": ("ParameterError", "epsilon must be a number such as 0.5, 1e-8 or 1/3, not 'one'"),
     "epsilon none": (
         "MechanismError",
-        "say how much may be spent: epsilon=1, delta=1e-8 (delta far below 1 divided by the number of users)",
+        "give epsilon and delta, the total of the answer: epsilon=1, delta=1e-8 (delta far below 1 divided by the number of users)",
     ),
     "delta zero": ("ParameterError", "delta must be larger than zero, not 0"),
     "delta one": ("ParameterError", "delta must be smaller than one, not 1"),

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import pytest
 
 import crestline as cl
+
+pytestmark = pytest.mark.long
 
 
 def test_the_shop_is_the_same_every_time(tmp_path: Path) -> None:

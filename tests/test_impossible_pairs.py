@@ -62,6 +62,7 @@ def refused(dataset: Any, says: str, error: type[CrestlineError] = MechanismErro
     assert list(dataset.ledger.history()) == entries
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize(("name", "domain"), PAIRS)
 def test_a_named_mechanism_for_the_other_kind_of_domain(path: Path, name: str, domain: Any, counts: bool) -> None:
@@ -111,7 +112,7 @@ def test_a_promise_that_is_none_is_refused_with_and_without_ledgers(path: Path, 
 
 
 def test_a_cost_that_is_none_is_refused(path: Path) -> None:
-    refused(shop(path), "cost\\(\\) must be", mechanism=Stranger(cost=lambda: 1), k_bar=1)
+    refused(shop(path), "cost\\(\\) must return a Cost", mechanism=Stranger(cost=lambda: 1), k_bar=1)
 
 
 def test_a_promise_of_another_kind_than_the_budget_is_refused(path: Path) -> None:

@@ -14,6 +14,8 @@ from tools.newcomer.__main__ import typed_in
 from tools.newcomer.fresh import environment, run
 from tools.newcomer.pages import ROOT, blocks, pages, silent
 
+pytestmark = pytest.mark.engines
+
 QUICK = ("docs/tutorial/first-question.md", "docs/tutorial/budgets.md", "docs/how-to/sums.md")
 
 

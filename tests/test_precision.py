@@ -40,8 +40,9 @@ def taken_by_somebody() -> bool:
     return found[0]
 
 
+@pytest.mark.long
 def test_the_precision_is_set_in_one_module_only() -> None:
-    """Who has the library's context can change it: so nobody else may have it."""
+    """Any module that imports the library's context can change it, so only `precision` may."""
     having = []
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

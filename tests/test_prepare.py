@@ -51,7 +51,7 @@ def test_with_a_bound_more_slots_cost_next_to_nothing(contribution: int) -> None
 
 @pytest.mark.parametrize(("k_bar", "most", "seen"), [(None, 40, 40), (None, 5000, 1000), (None, 9, 1000), (60, 40, 60)])
 def test_the_usual_number_of_slots_gives_way_to_the_most_there_are(k_bar: int | None, most: int, seen: int) -> None:
-    """But not to fewer than k, and not where the question says how many: then somebody else must refuse."""
+    """But not to fewer than k, and not where the question says how many: then the source must refuse."""
     question = Question.from_fields(
         {"k": 10, "epsilon": 1, "delta": "1e-6", "contribution": 5, "k_bar": k_bar, "passes": 1}
     )
@@ -77,6 +77,7 @@ def test_the_gate_holds_every_pair_of_parameters() -> None:
         assert {(one[i], one[j]) for one in held} == {(kind.values[i], kind.values[j]) for kind in kinds()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("k", "contribution", "counts", "books", "public_list"), kinds())
 def test_what_auto_makes_keeps_the_budget(
     k: int, contribution: int | None, counts: bool, books: bool, public_list: bool

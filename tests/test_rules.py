@@ -151,6 +151,7 @@ def test_the_gate_holds_every_pair_of_parameters() -> None:
     assert pairs(covering()) == pairs(places())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("asked", "budget", "public"), grid())
 def test_the_promise_is_within_the_total_and_uses_nearly_all_of_it(
     asked: dict[str, Any], budget: Budget | None, public: bool
@@ -166,11 +167,14 @@ def test_the_promise_is_within_the_total_and_uses_nearly_all_of_it(
     assert made.choice.reason.startswith("chosen because")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("k", [5, 50])
 def test_what_the_next_best_would_have_given_is_said_from_parameters_alone(k: int) -> None:
     made = prepare(Question.from_fields({"k": k, "epsilon": 1, "delta": "1e-8"}))
     runner_up = candidate_rules(Question(k=k))[1]
-    assert made.choice.instead.startswith(f"the next best, {runner_up.name} without a look, would have needed a lead ")
+    assert made.choice.instead.startswith(
+        f"the next best, {runner_up.name} without a noisy query, would have needed a lead "
+    )
     assert (
         prepare(Question.from_fields({"k": k, "epsilon": 1, "delta": "1e-8", "mechanism": "Sieve"})).choice.instead
         == ""

@@ -8,6 +8,8 @@ from typing import Any
 import psycopg
 import pytest
 
+pytestmark = pytest.mark.engines
+
 LEFT_OPEN: list[Any] = []
 
 

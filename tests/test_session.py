@@ -76,6 +76,7 @@ def test_a_data_set_has_one_user_column(loans: Path, books: str | None) -> None:
         shop.dataset("loans", user="branch", budget=BUDGET)
 
 
+@pytest.mark.long
 def test_questions_on_one_ledger_name_one_user_column(loans: Path, tmp_path: Path) -> None:
     ledger = cl.Ledger.create(tmp_path / "ledger.db", BUDGET)
     ask: dict[str, Any] = {"item": "title", "k": 1, "epsilon": "0.1", "delta": "1e-8", "ledger": ledger}
@@ -88,6 +89,7 @@ def test_questions_on_one_ledger_name_one_user_column(loans: Path, tmp_path: Pat
     ledger.close()
 
 
+@pytest.mark.long
 def test_a_delta_that_is_not_small_against_the_users_is_warned_of() -> None:
     table = pd.DataFrame({"user": range(300), "item": ["a"] * 300})
     budget = cl.Budget(epsilon=4, delta="1e-3")

@@ -1,54 +1,151 @@
-"""The tiers of the tests, by what a test is. What is in none of them is the default tier: `scripts/check --quick`.
+"""Which tests a gate runs. Marks say it; a test without any is in the quick tier.
 
-statistics   draws many times, and holds what was drawn against a law; or attacks a mechanism, or a whole source
-engines      needs a server, a browser or a process beside this one, or asks the same of another engine once more
-mechanics    tests how something is done, or what stands beside the package: tools, experiments, the probes of a search
-long         takes more than 0.3 s by its nature: a page's examples, a forecast that simulates, a search for a total
+Tiers, one or more for a test; a file, a class or a test has them in its own marks, a whole folder here in `MARKS`:
+  slow         takes more than a few seconds
+  statistics   draws many times, and compares what was drawn with a law; or attacks a mechanism, or a whole source
+  engines      needs a server, a browser or a process beside this one, or repeats a suite of one engine on another
+  mechanics    tests what is beside the package: tools, experiments, the benchmark's own code
+  long         takes more than 0.15 s of processor time
 
-A single test says its tier itself, with a mark of that name; a folder, a file or a kind of tests has it here.
+What `make test` leaves to `make test-all`:
+  full         the test as a whole
+  sample(n=1)  all cases but n of each parametrised function; which ones depends on the number of commits, so that every
+               case has its turn
+
+Gates (`pytest --gate`): `all`; `test`, what `make test` runs; `quick`, of those the tests without a mark; `quarter`, a
+quarter of what `make test` leaves out, which turns with the number of commits as well.
 """
 
 from __future__ import annotations
 
-import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+from zlib import crc32
 
-_STATISTICS = re.compile(
-    r"follows?_(the|its|their)_law|have_the_law|has_power|utility|equally_likely|on_all_small_neighbours"
-    r"|^tests/(audit/|sources/(test_pairs|files/test_lines)|ledger/test_machine|web/api/test_openapi)"
+import pytest
+
+TIERS = {"slow", "statistics", "engines", "mechanics", "long"}
+GATES = ("all", "test", "quick", "quarter")
+SERVERS = {"mariadb_url", "postgres_url", "postgres_database"}
+"""Fixtures that start a server: what uses one is of the tier `engines`."""
+
+MARKS = {
+    "tests/audit": "statistics",
+    "tests/benchmarks": "mechanics",
+    "tests/reproduction": "mechanics",
+    "tests/tools": "mechanics",
+    "tests/sources/lakes": "engines",
+    "tests/web/pages": "long",
+    "tests/web/pages/browser": "engines",
+}
+
+_SHOWN = 8
+"""Files that a summary names."""
+
+# Whose tests one worker runs as a whole, because they share what is costly to start.
+_TOGETHER = ("tests/web/pages/browser",)
+# Whose tests are long and share nothing: workers divide them among themselves.
+_APART = (
+    "tests/audit",
+    "tests/cli/test_audit.py",
+    "tests/ledger/test_crowd.py",
+    "tests/ledger/test_killed.py",
+    "tests/ledger/test_machine.py",
+    "tests/ledger/test_machine_periods.py",
+    "tests/mechanisms/observed",
+    "tests/mechanisms/routes/test_routed.py",
+    "tests/reproduction",
+    "tests/sources/files/test_lines.py",
+    "tests/sources/test_pairs_embedded.py",
+    "tests/sources/test_pairs_files.py",
+    "tests/sources/test_pairs_values.py",
+    "tests/tools",
+    "tests/web/api/test_openapi.py",
+    "tests/web/test_processes.py",
 )
-_ENGINES = re.compile(
-    r"^tests/sources/(test_(embedded|sqlite|mariadb|clickhouse|datafusion|spark|postgres)|files/test_(remote|s3)|lakes/)"
-    r"|^tests/web/(pages/browser/|test_(processes|refusals|reload|shutdown|warehouse))|\[postgres\b"
-    r"|^tests/(test_newcomer|cli/test_(completion|waiting)|docs/test_service_pages|ledger/(test_(killed|crowd)|storage/test_faults))"
-)
-_MECHANICS = re.compile(r"^tests/(tools|benchmarks|reproduction)/|^tests/(guarantees/test_search|docs/test_site)")
-_SERVERS = {"mariadb_url", "postgres_url", "postgres_database"}
-# What is costly to start and serves several files: Spark, a browser, a service, a site, an environment, measurements.
-_STARTED_ONCE = re.compile(
-    r"^tests/(sources/test_(mariadb|spark)|web/pages/browser|docs/test_(service_pages|site)|test_newcomer|benchmarks/test_main)\b"
-)
 
 
-def tier(name: str, fixtures: set[str]) -> str | None:
-    """The tier of a test, by its full name and the fixtures it uses; None for the default one."""
-    if _ENGINES.search(name) or fixtures & _SERVERS:
-        return "engines"
-    if _MECHANICS.search(name):
-        return "mechanics"
-    return "statistics" if _STATISTICS.search(name) else None
-
-
-# Files whose tests are long and share nothing: workers divide them among themselves.
-_APART = re.compile(
-    r"^tests/(audit|reproduction|tools)/|^tests/(sources/(test_pairs|files/test_lines)|ledger/test_(crowd|killed|machine))"
-    r"|^tests/(cli/test_audit|mechanisms/(routes/test_routed|observed/)|web/(test_processes|api/test_openapi))"
-)
+def tiers_of(item: pytest.Item) -> set[str]:
+    """The tiers of a test: its own marks, those of its folder, and `engines` for what uses a server."""
+    found = {mark.name for mark in item.iter_markers()} & TIERS
+    found |= {mark for place, mark in MARKS.items() if _is_in(item.nodeid, (place,))}
+    return found | ({"engines"} if SERVERS & set(getattr(item, "fixturenames", ())) else set())
 
 
 def together(name: str) -> str:
-    """What one worker runs as a whole: all tests that share something costly, by its name, or the tests of a file, so
-    that its fixtures and caches are made once; of long ones each by itself."""
-    shared = _STARTED_ONCE.match(name)
-    if shared:
-        return shared.group()
-    return name if _APART.match(name) else name.partition("::")[0]
+    """The group of a test: one worker runs a group as a whole. It is a file, unless a table above says otherwise."""
+    for place in _TOGETHER:
+        if _is_in(name, (place,)):
+            return place
+    return name if _is_in(name, _APART) else name.partition("::")[0]
+
+
+def _is_in(name: str, places: tuple[str, ...]) -> bool:
+    path = name.partition("::")[0]
+    return any(path == place or path.startswith(f"{place}/") for place in places)
+
+
+class Choice(NamedTuple):
+    """What a gate runs, and what it leaves out."""
+
+    run: list[pytest.Item]
+    left_out: list[pytest.Item]
+
+
+def choose(items: Iterable[pytest.Item], gate: str, turn: int, quarter: int | None = None) -> Choice:
+    """The tests of a gate, in their order. `turn` (the number of commits) says which quarter unless `quarter` does."""
+    every = list(items)
+    chosen = set(every)
+    if gate in ("test", "quick"):
+        chosen = _of_make_test(every, turn)
+    if gate == "quick":
+        chosen = {item for item in chosen if not tiers_of(item)}
+    if gate == "quarter":
+        left = chosen - _of_make_test(every, turn)
+        chosen = {
+            item
+            for function, cases in _by_function(item for item in every if item in left).items()
+            for number, item in enumerate(cases)
+            if (crc32(function.encode()) + number) % 4 == (turn if quarter is None else quarter) % 4
+        }
+    return Choice([item for item in every if item in chosen], [item for item in every if item not in chosen])
+
+
+def _of_make_test(items: list[pytest.Item], turn: int) -> set[pytest.Item]:
+    """All but the tests marked `full`, and n cases of each function that is marked `sample`."""
+    chosen = set[pytest.Item]()
+    for function, cases in _by_function(items).items():
+        here = [item for item in cases if item.get_closest_marker("full") is None]
+        sample = here[0].get_closest_marker("sample") if here else None
+        if sample is not None:
+            most = min(sample.kwargs.get("n", 1), len(here))
+            start = crc32(function.encode()) + turn * most  # another one in each engine, and after each commit
+            here = [here[(start + number) % len(here)] for number in range(most)]
+        chosen.update(here)
+    return chosen
+
+
+def _by_function(items: Iterable[pytest.Item]) -> dict[str, list[pytest.Item]]:
+    """The cases of each function; its name is that of the file, the class and the function."""
+    cases = defaultdict[str, list[pytest.Item]](list)
+    for item in items:
+        cases[item.nodeid.partition("[")[0]].append(item)
+    return cases
+
+
+def summary(gate: str, turn: int, left_out: Counter[str]) -> list[str]:
+    """What a gate ran and what it left out, for people; `left_out` counts tests by file."""
+    ran = {
+        "all": "Every test.",
+        "test": f"What `make test` runs, with the samples of commit {turn}.",
+        "quick": "The quick tier: tests without a mark.",
+        "quarter": f"Quarter {turn % 4 + 1} of 4 of what only `make test-all` runs, by the number of commits, {turn}.",
+    }[gate]
+    if not left_out or gate == "quarter":
+        return [ran]
+    where = "`make test-all` runs them" if gate == "test" else "`make test` or `make test-all` runs them"
+    files = [f"{count:5,}  {file}" for file, count in left_out.most_common(_SHOWN)]
+    others = sum(count for _, count in left_out.most_common()[_SHOWN:])
+    more = [f"{others:5,}  in {len(left_out) - _SHOWN} other files"] if others else []
+    return [ran, f"Left out: {left_out.total():,} tests; {where}", *files, *more]

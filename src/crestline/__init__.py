@@ -2,17 +2,17 @@
 
 question → sources → histogram → mechanisms (+ randomness) → guarantees → ledger → answer
 
-    question     what is asked
-    sources      any database to a ranked histogram; the only stage that speaks to an engine
-    histogram    what a mechanism may see, and nothing else
-    mechanisms   histogram in, selection out
-    randomness   exact noise, one comparison engine
-    guarantees   the promise as a value, and how promises add up
-    ledger       what has been promised so far
-    answer       what is said back
-    ask          the whole journey in one short function
+    question     fields of a question
+    sources      from any database to a ranked histogram; the only stage that sends statements to an engine
+    histogram    all that a mechanism may see
+    mechanisms   from a histogram to a selection
+    randomness   exact noise, and exact comparisons of noisy keys
+    guarantees   guarantees as values, and the theorems that add them up
+    ledger       what has been charged
+    answer       the released items, with their guarantee and bill
+    ask          all stages in one function
 
-Public names are loaded when they are first used, so that `import crestline` is quick.
+Public names are imported on first use, so that `import crestline` is fast.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What makes two questions the same, and which of them may be answered from the ledger.
+"""Identity of a question, by which the ledger finds a stored answer to the same question.
 
-The ledger serves an answer again, free of charge, to the same question on the same version of the data. So a question's
-identity names everything an answer depends on besides the data, and where one part of it cannot be named, nothing is
-ever served again: to pay twice is a nuisance, to be served the answer to another question is wrong.
+The ledger serves an answer again, at no cost, to the same question on the same version of the data. So the identity
+holds everything besides the data on which an answer depends. Where a part of it has no name, no answer is served again:
+a second payment is a nuisance, the answer to another question would be wrong.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from crestline.sources.files.remote import is_remote_file
 from crestline.sources.source import Source
 
 UNNAMED = "a table"
-_PLAIN = (str, bytes, int, float, Decimal, date, time, timedelta, type(None))  # their text tells them apart
+_PLAIN = (str, bytes, int, float, Decimal, date, time, timedelta, type(None))  # types whose `repr` is unambiguous
 
 
 @dataclass(frozen=True)
 class Identity:
-    """What makes two questions the same. `stated_version` is a public label of the data; without one the source is
-    asked for
-    its version. With a label nothing of the source is looked at, so that what is stored depends on no row.
+    """Identity of a question, and version of its data.
+
+    `stated_version` is a public label of the data; without one the source is asked for its version. With a label the
+    source is not read, so that the identity depends on no row.
     """
 
     prepared: Prepared
@@ -41,7 +42,7 @@ class Identity:
 
     @cached_property
     def question(self) -> dict[str, Any]:
-        """Everything an answer depends on besides the data, as plain JSON."""
+        """Everything besides the data on which an answer depends, as JSON values."""
         return {
             "source": self.source.name,
             "domain": _list_identity(self.prepared.question.domain),
@@ -54,66 +55,65 @@ class Identity:
 
     @cached_property
     def _groups(self) -> dict[str, Any]:
-        """A public list of groups; a question without groups is written down as it always was."""
+        """Identity of the groups; empty without groups, so that questions of earlier versions keep their identity."""
         question = self.prepared.question
         return {"groups": _list_identity(question.groups)} if question.by else {}
 
     @property
     def _coverage(self) -> dict[str, Any]:
-        """The noise of the coverage, where it is asked for: the mechanism's parameters do not tell it."""
+        """Noise of the coverage, where the question asks for one: it is not among the mechanism's parameters."""
         coverage = self.prepared.coverage
         return {} if coverage is None else {"coverage": {"scale": str(coverage.scale), "moved": coverage.moved}}
 
     @cached_property
     def version(self) -> str | None:
-        """Which data were asked. Without a version nothing is served again."""
+        """Version of the data and of public lists in files; None where no answer may be served again."""
         stated = None if self.stated_version is None else check_version(self.stated_version)
-        told = self.prepared.identity is not None and UNNAMED not in (
+        is_named = self.prepared.identity is not None and UNNAMED not in (
             self.question["domain"],
             self._groups.get("groups"),
         )
-        # Whoever knows the key of a replayable source can undo its noise: such an answer must not stand in for a real
-        # one.
-        if not told or self.entropy.replayable:
+        # The noise of replayable entropy can be undone with its key, so its answers must not be served as private ones.
+        if not is_named or self.entropy.replayable:
             return None
         question, version = self.prepared.question, _version(self.source, self.prepared.question.domain, stated)
         return version if version is None else _version_with_list(version, question.groups, stated)
 
 
 def find_stored(ledger: Ledger, identity: Identity, analyst: str | None, *, record: bool) -> StoredAnswer | None:
-    """The answer to the same question, if it may be served again; serving it is recorded."""
+    """The stored answer to the same question, if it may be served again; `record` writes the serving to the ledger."""
     return ledger.find_answer(identity.question, identity.version, analyst=analyst, record=record, usable=may_be_served)
 
 
 def may_be_served(answer: object) -> bool:
-    """Whether a stored answer is an answer of a question; earlier versions kept replayed ones like all others."""
+    """Whether a stored answer may be served again; ledgers of earlier versions hold replayed ones, which may not."""
     return isinstance(answer, Mapping) and not answer.get("replayed")
 
 
 def check_version(version: str) -> str:
-    """A label of the data, checked."""
+    """Return a label of the data; raise ParameterError if it is not one."""
     if not isinstance(version, str) or not version or len(version) > 200 or not version.isprintable():
         raise ParameterError("version must be a text of 1 to 200 printable characters, such as '2026-01-31'")
     return version
 
 
 def _version(source: Source, domain: object, stated: str | None) -> str | None:
-    """The version of the data, and of a public list that is kept in files; for one in a table only a label speaks."""
+    """Version of the data and of the public list of items; None where one of them has none."""
     data = source.version() if stated is None else stated
     return data if data is None else _version_with_list(data, domain, stated)
 
 
 def _version_with_list(data: str, listed: object, stated: str | None) -> str | None:
-    """The version of the data, and of a public list that is kept in files."""
+    """Version of the data and of a public list in files; for a list in a table, the stated version."""
     if not isinstance(listed, str):
         return data
     files = _list_files_version(listed)
-    # The word stands in the ledgers of earlier versions: with another, what was paid for would not be found again.
+    # Ledgers of earlier versions hold this word; with another, their stored answers would not be found.
     return stated if files is None else f"{data}, universe {files}"
 
 
 def _list_files_version(domain: str) -> str | None:
-    """What the file system knows of the files that a public list names; None where it names none."""
+    """Fingerprint of the files of a public list; None where the text names no files."""
     from crestline.sources.files.locations import fingerprint
 
     try:
@@ -123,9 +123,11 @@ def _list_files_version(domain: str) -> str | None:
 
 
 def _list_identity(domain: object) -> str | None:
-    """What tells one public list from another: its text, or a hash of its items. What follows a question mark in an
-    address may be a signature, which no ledger must hold, and may be what tells two lists apart: such a list has no
-    name."""
+    """Identity of a public list: its text, or a hash of its items.
+
+    The query string of an address may be a signature, which no ledger may hold, or may be what distinguishes two lists:
+    such a list has no identity, and neither have items of other types.
+    """
     if isinstance(domain, str) and "?" in domain and is_remote_file(domain):
         return UNNAMED
     if domain is None or isinstance(domain, str):
@@ -138,8 +140,10 @@ def _list_identity(domain: object) -> str | None:
 
 
 def _holds_plain_values(items: Iterable[Any]) -> bool:
+    """Whether all items are plain values, or tuples of them."""
     return all(isinstance(item, _PLAIN) or (isinstance(item, tuple) and _holds_plain_values(item)) for item in items)
 
 
 def _hash(items: Iterable[Any]) -> str:
+    """SHA-256 of the items in their order."""
     return hashlib.sha256(repr(list(items)).encode("utf-8", "surrogatepass")).hexdigest()

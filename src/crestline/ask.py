@@ -1,4 +1,4 @@
-"""The whole journey in one short function: the only module that meets every stage.
+"""All stages of a question in one function; the only module that imports them all.
 
 question → prepared → reserve → source → histogram → mechanism → settle → answer. A release is charged before it is
 made; if anything fails after `reserve`, the reservation stays charged, unless it is certain that nothing was sent to
@@ -18,7 +18,7 @@ from crestline.errors import NotSent, SourceUnavailable, mark_charged
 from crestline.ledger.entries import Entry
 from crestline.ledger.ledger import Ledger
 from crestline.mechanisms.selection import GroupSelections, Selection, as_unordered
-from crestline.payment import LedgerCharging, charging, is_ahead_for
+from crestline.payment import LedgerCharging, create_charging, is_ahead_for
 from crestline.prepare import Prepared
 from crestline.randomness.entropy import Entropy
 from crestline.sources.engine.sent_flag import track_sending
@@ -37,20 +37,36 @@ def ask(
     version: str | None = None,
     reserved: int | None = None,
 ) -> Answer:
-    """Ask one prepared question of one source, at the expense of a ledger (or of none).
+    """Answer a prepared question from a source, charged to a ledger if there is one.
 
-    `version` is a public label of the data, under which an answer is stored instead of under the source's own version.
-    `reserved` is the number of what `reserve_ahead` has reserved: if it was for the same question, it pays, and nothing
-    else does.
+    Args:
+        prepared: Question with its mechanism.
+        source: Source of the rows.
+        entropy: Source of random bits.
+        ledger: Ledger that pays; None charges nothing.
+        analyst: Analyst who pays; None charges the data set's own account.
+        version: Public label of the data, under which the answer is stored instead of the source's version.
+        reserved: Number of a reservation of `reserve_ahead`; it pays if it was made for the same question.
+
+    Returns:
+        The answer, or the stored answer to the same question on the same version of the data.
+
+    Raises:
+        QuestionError: The source cannot answer the question; nothing is charged.
+        BudgetError: The ledger refuses; nothing is charged.
+        SourceUnavailable: The source is not connected, or the connection was lost before anything was sent; nothing is
+            charged.
+        SourceError: The source failed; the reservation stays charged (`errors.was_charged`).
+        LedgerError: The ledger cannot be read or written.
     """
     source.check(prepared.question, prepared.view)
-    charge, known = charging(ledger, analyst, reserved), Identity(prepared, source, entropy, version)
-    stored = charge.find(known)
+    charge, identity = create_charging(ledger, analyst, reserved), Identity(prepared, source, entropy, version)
+    stored = charge.find(identity)
     if stored is not None:
         return stored
-    with source.ready() as connected:  # before the charge: a connection that was lost costs nobody
-        receipt = charge.reserve(prepared, known)
-        if isinstance(receipt, Answer):  # somebody else paid for it meanwhile
+    with source.ready() as connected:  # before the charge, so that a lost connection costs nothing
+        receipt = charge.reserve(prepared, identity)
+        if isinstance(receipt, Answer):  # another process has paid for the same answer since `find`
             return receipt
         try:
             with mark_charged(), track_sending():
@@ -67,7 +83,7 @@ def ask(
 def reservation_for_question(
     held: Entry | None, prepared: Prepared, *, source: Source, entropy: Entropy, ledger: Ledger, version: str
 ) -> int | None:
-    """The number of what was reserved ahead, if it is for this question; what is for another is given back."""
+    """Number of a reservation made ahead, if it is for this question; one for another question is given back."""
     if held is None or is_ahead_for(held, Identity(prepared, source, entropy, version)):
         return None if held is None else held.sequence
     ledger.give_back(held)
@@ -75,28 +91,29 @@ def reservation_for_question(
 
 
 def reserve_ahead(prepared: Prepared, *, source: Source, entropy: Entropy, ledger: Ledger, version: str) -> int:
-    """Hold what a question will cost that is asked later; no row is read. Returns the number of the reservation."""
+    """Reserve the cost of a question that is asked later, and return the number of the reservation; no row is read."""
     source.check(prepared.question, prepared.view)
     return LedgerCharging(ledger, None).reserve_ahead(prepared, Identity(prepared, source, entropy, version)).number
 
 
 def _select(prepared: Prepared, source: Source, entropy: Entropy) -> Selection | GroupSelections:
+    """Read the mechanism's view in one snapshot and release a selection from it, with labels."""
     key = entropy.words(KEY_BYTES // 8).tobytes()
     with source.reading(prepared.question, key, prepared.view) as reading:
         if prepared.in_groups is not None:
-            published = prepared.in_groups.release(reading.group_tables, entropy)
-            return reading.label_groups(published)
+            groups = prepared.in_groups.release(reading.group_tables, entropy)
+            return reading.label_groups(groups)
         (released,) = prepared.mechanism.release_seen(reading.mechanism_view, 1, entropy)
-        named = reading.label_items(released)
+        selection = reading.label_items(released)
         if prepared.coverage is None:
-            return named
-        assert reading.coverage is not None, "a source gives what a question asks for"
-        reached = reading.coverage(tuple(named.items))
-        return replace(named, coverage=prepared.coverage.release(reached, entropy))
+            return selection
+        assert reading.coverage is not None, "the source provides the coverage that a question asks for"
+        coverage = reading.coverage(tuple(selection.items))
+        return replace(selection, coverage=prepared.coverage.release(coverage, entropy))
 
 
 def _answer(prepared: Prepared, selection: Selection | GroupSelections, source: Source, entropy: Entropy) -> Answer:
-    """The answer. What it only explains with is computed when somebody looks at it."""
+    """The answer to a question; margin and spread are computed on first access."""
     released = _released_fields(selection, ordered=prepared.mechanism.ordered)
     return Answer(
         **released,
@@ -111,10 +128,10 @@ def _answer(prepared: Prepared, selection: Selection | GroupSelections, source: 
 
 
 def _released_fields(selection: Selection | GroupSelections, *, ordered: bool) -> dict[str, Any]:
-    """What an answer says of a selection; an order that means nothing is not said."""
+    """Fields of an answer from a selection; the items are a set where their order has no meaning."""
     if isinstance(selection, Selection):
         shown = vars(selection if ordered else as_unordered(selection))
-        return {name: value for name, value in shown.items() if name != "needed"}  # told as the margin
+        return {name: value for name, value in shown.items() if name != "needed"}  # which is the margin of an answer
     parts = [(label, part if ordered else as_unordered(part)) for label, part in selection.groups]
     groups = tuple(GroupItems(label, part.items, part.stopped, part.counts) for label, part in parts)
     return {**flatten_groups(groups), "by_group": groups}

@@ -1,22 +1,22 @@
-"""Everything crestline raises on purpose.
+"""Errors that crestline raises on purpose.
 
 CrestlineError
 ├── ParameterError          a number or an option of the call is not usable
-├── QuestionError           the question cannot be asked of this source (column, filter, file, table)
+├── QuestionError           the source cannot answer the question (column, filter, file, table)
 ├── SourceError             the engine did not answer (unreachable, timed out, refused)
-│   ├── SourceUnavailable   there is no connection to it; known before anything was charged
-│   ├── NotSent             it was lost after the charge and before the question was sent: the charge is given back
-│   ├── StatementTimeout    the statement took longer than it may
-│   └── EngineDefect        the engine failed on what we asked: a defect of crestline
-├── HistogramError          the mechanism cannot work on this kind of histogram (known or unknown domain)
-├── MechanismError          a mechanism is unknown, or does not keep the contract of the framework
+│   ├── SourceUnavailable   there is no connection to the engine; nothing was charged
+│   ├── NotSent             the connection was lost after the charge, before a statement was sent: it is given back
+│   ├── StatementTimeout    a statement exceeded its time limit
+│   └── EngineDefect        the engine failed on a statement of crestline: a defect of crestline
+├── HistogramError          the mechanism does not take this kind of histogram (known or unknown domain)
+├── MechanismError          a mechanism is unknown, or breaks the contract of the framework
 ├── BudgetError             the ledger refuses
-│   ├── BudgetExhausted     what is asked does not fit what is left; carries both
+│   ├── BudgetExhausted     the cost exceeds the remaining budget; carries both
 │   └── BudgetMismatch      this release cannot be charged to this budget
-└── LedgerError             the ledger cannot be read or written, or does not verify
+└── LedgerError             the ledger cannot be read or written, or fails verification
 
-A message says what to do next. It may repeat the call; it never depends on private rows: no counts, no item
-names, not even whether a table was empty (an empty table is a legal histogram).
+A message states what to do next. It may repeat the call; it never depends on private rows: no counts, no item names,
+not even whether a table was empty (an empty table is a legal histogram).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any
 
 
 class CrestlineError(Exception):
-    """The root: catch this to catch everything crestline raises on purpose."""
+    """Base of all errors that crestline raises on purpose."""
 
 
 def was_charged(error: BaseException) -> bool:
@@ -37,7 +37,7 @@ def was_charged(error: BaseException) -> bool:
 
 @contextmanager
 def mark_charged() -> Iterator[None]:
-    """Around everything that follows a charge: whatever is raised inside says that it was charged."""
+    """Mark every exception raised inside as raised after a charge, for `was_charged`."""
     try:
         yield
     except BaseException as error:
@@ -50,7 +50,7 @@ class ParameterError(CrestlineError, ValueError):
 
 
 class QuestionError(CrestlineError, ValueError):
-    """The question cannot be asked of this source."""
+    """The source cannot answer the question."""
 
 
 class SourceError(CrestlineError):
@@ -58,7 +58,11 @@ class SourceError(CrestlineError):
 
 
 class SourceUnavailable(SourceError):
-    """There is no connection to the engine. Known before a question is charged; `wait` seconds later it may be back."""
+    """There is no connection to the engine; raised before a question is charged.
+
+    Attributes:
+        wait: Seconds after which another attempt is reasonable.
+    """
 
     def __init__(self, why: str, *, wait: int = 5) -> None:
         super().__init__(f"{why}; nothing was charged, try again in {wait} seconds")
@@ -66,32 +70,38 @@ class SourceUnavailable(SourceError):
 
 
 class NotSent(SourceError):
-    """The engine was lost before anything of the question was sent to it. No row was read: what was reserved is given
-    back, whatever the rows are."""
+    """The connection was lost before any statement of the question was sent.
+
+    No row was read, so the reservation is given back, whatever the rows are.
+    """
 
 
 class StatementTimeout(SourceError):
-    """The engine was told to give a statement up, because it took longer than it may."""
+    """A statement exceeded its time limit, and the engine was told to cancel it."""
 
 
 class EngineDefect(SourceError):
-    """The engine failed on what we asked: a defect of crestline. `kind` is the class of the engine's error."""
+    """The engine failed on a statement of crestline, which is a defect of crestline.
+
+    Attributes:
+        kind: Class name of the engine's error; its text may quote rows.
+    """
 
     def __init__(self, kind: str) -> None:
         super().__init__(
-            f"internal error: the engine failed on a statement of ours ({kind}), which must not happen whatever the "
-            "rows are (unless the table is a view that fails by itself). What was reserved stays charged. Please "
-            "report it, with the types of the columns; the engine's own log has its words, which may quote rows"
+            f"internal error: the engine failed on a statement of crestline ({kind}), which must not happen for any "
+            "rows (unless the table is a view that fails by itself). The reservation stays charged. Please report it, "
+            "with the types of the columns; the message is in the engine's own log, and may quote rows"
         )
         self.kind = kind
 
 
 class HistogramError(CrestlineError, TypeError):
-    """The mechanism cannot work on this kind of histogram."""
+    """The mechanism does not take this kind of histogram."""
 
 
 class MechanismError(CrestlineError, ValueError):
-    """A mechanism is unknown, or does not keep the contract of the framework."""
+    """A mechanism is unknown, or breaks the contract of the framework."""
 
 
 class BudgetError(CrestlineError):
@@ -99,11 +109,13 @@ class BudgetError(CrestlineError):
 
 
 class BudgetExhausted(BudgetError):
-    """What is asked does not fit what is left.
+    """The cost exceeds the remaining budget.
 
-    `requested` and `remaining` are costs in the unit of the budget; both depend on the ledger alone. `shared` says that
-    it is a budget which the asker, who has one of their own, shares with others: what is left of it tells what they
-    spent, and is not for the asker.
+    Attributes:
+        requested: Cost, in the unit of the budget.
+        remaining: What may still be charged; like `requested` it depends on the ledger alone.
+        shared: Whether the budget is shared with others by an analyst who has one of their own: what remains then
+            reveals what others spent, and is not shown to the analyst.
     """
 
     def __init__(self, message: str, *, requested: Any = None, remaining: Any = None) -> None:
@@ -114,8 +126,8 @@ class BudgetExhausted(BudgetError):
 
 
 class BudgetMismatch(BudgetError):
-    """This release cannot be charged to this budget: it is of another kind, or about other users."""
+    """This release cannot be charged to this budget, which is of another kind or for other users."""
 
 
 class LedgerError(CrestlineError):
-    """The ledger cannot be read or written, or does not verify."""
+    """The ledger cannot be read or written, or fails verification."""

@@ -1,11 +1,11 @@
-"""Frozen values whose fields know how loose input becomes exact.
+"""Frozen values with fields that convert their input to exact values.
 
     @value
     class PureDP:
-        epsilon: Number = field(not_negative)
+        epsilon: Number = field(non_negative_number)
 
-takes `PureDP("0.1")` and keeps `Fraction(1, 10)`. A type checker knows both: what the constructor takes, and what the
-field holds. Checks that compare several fields belong into `__post_init__`, which sees them converted.
+accepts `PureDP("0.1")` and stores `Fraction(1, 10)`. A type checker knows both types, that of the argument and that of
+the field. Checks that compare several fields belong into `__post_init__`, which sees them converted.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _Kept = TypeVar("_Kept")
 
 
 class ConvertedField(Generic[Given, Kept]):
-    """A field that is given as one type and kept as another: setting it converts.
+    """Field whose input is converted when it is set.
 
-    It has no `__get__` when the program runs, so reading a field is as quick as reading any attribute.
+    It has no `__get__` at run time, so reading the field is as fast as reading any attribute.
     """
 
     def __init__(self, name: str, convert: Callable[[Given, str], Kept]) -> None:
@@ -57,17 +57,17 @@ Name: TypeAlias = ConvertedField[str, str]
 def field(
     convert: Callable[[_Given, str], _Kept],
     *,
-    default: _Given = dataclasses.MISSING,  # type: ignore[assignment] # there is none
+    default: _Given = dataclasses.MISSING,  # type: ignore[assignment] # marks a field without a default
     kw_only: bool = False,
 ) -> ConvertedField[_Given, _Kept]:
-    """A field of a `@value`: `convert(given, name)` is what is kept, or an error that names the field."""
+    """Field of a `@value`; `convert(given, name)` returns the stored value, or raises an error that names the field."""
     made: object = dataclasses.field(default=default, kw_only=kw_only, metadata={"convert": convert})
     return cast("ConvertedField[_Given, _Kept]", made)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field, dataclasses.field))
 def value(cls: type[Value]) -> type[Value]:
-    """A frozen dataclass whose fields convert what they are given."""
+    """Make a class a frozen dataclass whose fields convert their input."""
     made = dataclasses.dataclass(frozen=True)(cls)
     for one in dataclasses.fields(made):  # type: ignore[arg-type] # a dataclass since the line before
         if "convert" in one.metadata:
@@ -76,12 +76,12 @@ def value(cls: type[Value]) -> type[Value]:
 
 
 def to_bool(given: bool, name: str) -> bool:
-    """True or False."""
+    """Convert to True or False."""
     return bool(given)
 
 
 def none_or(convert: Callable[[Exact, str], _Kept]) -> Callable[[Exact | None, str], _Kept]:
-    """None stays None for the moment: `__post_init__` must fill such a field (`fill`) from the others."""
+    """Converter that leaves None unchanged; `__post_init__` must then set the field (`set_frozen_fields`)."""
 
     def convert_unless_none(given: Exact | None, name: str) -> _Kept:
         return cast("_Kept", None) if given is None else convert(given, name)

@@ -1,7 +1,7 @@
 """Exact parameters: the number that is charged is the number that is used.
 
-An `int`, a `Fraction`, a `Decimal` or a decimal string is taken as it stands. A float is read as its shortest
-decimal (`0.1` means one tenth, which is what its author wrote), never as the binary fraction behind it.
+An `int`, a `Fraction`, a `Decimal` or a decimal string is exact. A float is read as its shortest decimal (`0.1` means
+one tenth, as its author wrote), never as its binary fraction.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
-# Far beyond what anybody asks for, and still quick to account for; more is refused before anything slow begins.
+# Larger values are refused before a slow computation begins; up to these, accounting is fast.
 LARGEST_K = 10**5
 LARGEST_K_BAR = 10**7
 LARGEST_CONTRIBUTION = 10**9
 
-EXACT = "_exact"  # ends the name of a number that stands beside its decimal
+EXACT = "_exact"  # suffix of the JSON field with the exact number
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\s*|\s*[+-]?\d+\s*/\s*\d+\s*")
 
 
 def exact_number(value: Exact, name: str) -> Fraction:
-    """The exact rational that `value` names.
+    """Exact rational of a number; `name` is the parameter that an error names.
 
-    >>> exact(0.1, "epsilon")
+    >>> exact_number(0.1, "epsilon")
     Fraction(1, 10)
     """
     number = _unwrap_numpy_scalar(value)
@@ -52,7 +52,7 @@ def exact_number(value: Exact, name: str) -> Fraction:
 
 
 def positive_number(value: Exact, name: str) -> Fraction:
-    """`exact_number`, and larger than zero."""
+    """`exact_number` of a value above zero; raises ParameterError otherwise."""
     number = exact_number(value, name)
     if number <= 0:
         raise ParameterError(f"{name} must be larger than zero, not {_as_written(value)}")
@@ -60,7 +60,7 @@ def positive_number(value: Exact, name: str) -> Fraction:
 
 
 def non_negative_number(value: Exact, name: str) -> Fraction:
-    """`exact_number`, and zero or larger."""
+    """`exact_number` of a value of at least zero; raises ParameterError otherwise."""
     number = exact_number(value, name)
     if number < 0:
         raise ParameterError(f"{name} must not be negative, not {_as_written(value)}")
@@ -68,7 +68,7 @@ def non_negative_number(value: Exact, name: str) -> Fraction:
 
 
 def probability(value: Exact, name: str) -> Fraction:
-    """`exact_number`, and strictly between zero and one."""
+    """`exact_number` of a value strictly between zero and one; raises ParameterError otherwise."""
     number = positive_number(value, name)
     if number >= 1:
         raise ParameterError(f"{name} must be smaller than one, not {_as_written(value)}")
@@ -76,7 +76,7 @@ def probability(value: Exact, name: str) -> Fraction:
 
 
 def proportion(value: Exact, name: str) -> Fraction:
-    """`exact_number`, in the closed interval from zero to one."""
+    """`exact_number` of a value from zero to one; raises ParameterError otherwise."""
     number = non_negative_number(value, name)
     if number > 1:
         raise ParameterError(f"{name} must lie between 0 and 1, not {_as_written(value)}")
@@ -84,19 +84,20 @@ def proportion(value: Exact, name: str) -> Fraction:
 
 
 def whole_number(value: object, name: str, *, at_least: int = 1, at_most: int | None = None) -> int:
-    """A whole number not below `at_least`, and not above `percent_rounded_up`."""
+    """Return an integer from `at_least` to `at_most`; raise ParameterError for anything else."""
     number = _unwrap_numpy_scalar(value)
     if isinstance(number, bool) or not isinstance(number, int):
         raise ParameterError(f"{name} must be a whole number, not {_as_written(value)}")
     if number < at_least:
         raise ParameterError(f"{name} must be at least {at_least}, not {number}")
     if at_most is not None and number > at_most:
-        raise ParameterError(f"{name} must be at most {at_most:,}: ask for less")  # it may be too long to print
+        # The number itself may be too long to print.
+        raise ParameterError(f"{name} must be at most {at_most:,}: ask for less")
     return number
 
 
 def one_of_names(names: Collection[str]) -> Callable[[str, str], str]:
-    """A converter that takes one of these names, and lists them where it is given another."""
+    """Converter that accepts one of these names, and lists them in its error."""
 
     def check_known(given: str, name: str) -> str:
         if given not in names:
@@ -107,13 +108,13 @@ def one_of_names(names: Collection[str]) -> Callable[[str, str], str]:
 
 
 def set_frozen_fields(value: object, **fields: object) -> None:
-    """Fill a frozen value from its own constructor, where loose input becomes exact."""
+    """Set fields of a frozen value, from its own constructor."""
     for name, content in fields.items():
         object.__setattr__(value, name, content)
 
 
 def decimal_text(number: Fraction, digits: int = 6) -> str:
-    """A short decimal for people: exact where it can be, otherwise `digits` significant digits, rounded up."""
+    """Short decimal of a number, rounded up to `digits` significant digits where it has more."""
     if number == 0:
         return "0"
     size = math.floor(math.log10(abs(number.numerator)) - math.log10(number.denominator))
@@ -121,18 +122,18 @@ def decimal_text(number: Fraction, digits: int = 6) -> str:
     rounded = math.ceil(number / step) * step
     if abs(size) < 300:
         return f"{float(rounded):.{digits}g}"
-    with localcontext() as context:  # what a float cannot hold
+    with localcontext() as context:  # outside the range of a float
         context.prec = digits + 2
         return f"{(Decimal(rounded.numerator) / Decimal(rounded.denominator)).normalize():.{digits}g}"
 
 
 def _as_written(value: object) -> str:
-    """A value as its author may have written it."""
+    """Text of a value for an error message."""
     return str(value) if isinstance(value, Fraction) else repr(value)
 
 
 def percent(share: float) -> str:
-    """A part of a whole as people read it.
+    """Part of a whole as a percentage.
 
     >>> percent(0.063)
     '6.3%'
@@ -141,9 +142,9 @@ def percent(share: float) -> str:
 
 
 def decimal_and_exact_fields(name: str, number: Fraction) -> dict[str, float | str]:
-    """A number for JSON: a decimal, rounded up where it must be, and the exact one as text beside it.
+    """JSON fields of a number: a decimal, rounded up where it is not exact, and the exact number as text.
 
-    >>> decimal_and_exact("epsilon", Fraction(1, 3))
+    >>> decimal_and_exact_fields("epsilon", Fraction(1, 3))
     {'epsilon': 0.333334, 'epsilon_exact': '1/3'}
     """
     decimal = float(number) if Fraction(repr(float(number))) == number else float(decimal_text(number))
@@ -151,18 +152,20 @@ def decimal_and_exact_fields(name: str, number: Fraction) -> dict[str, float | s
 
 
 def _unwrap_numpy_scalar(value: object) -> object:
-    """A NumPy scalar becomes the Python number it holds; everything else is left alone."""
+    """The Python number of a NumPy scalar; any other value unchanged."""
     item = getattr(value, "item", None)
     return item() if callable(item) and getattr(value, "shape", None) == () else value
 
 
 def _check_finite(number: float | Decimal, finite: bool, name: str, text: str) -> str:
+    """Return the text of a finite number; raise ParameterError for another."""
     if not finite:
         raise ParameterError(f"{name} must be finite, not {text}")
     return text
 
 
 def _from_text(text: str, name: str) -> Fraction:
+    """Parse a decimal or a fraction; raise ParameterError for other text."""
     if not _NUMBER.fullmatch(text):
         raise ParameterError(f"{name} must be a number such as 0.5, 1e-8 or 1/3, not {text!r}")
     try:
@@ -174,9 +177,9 @@ def _from_text(text: str, name: str) -> Fraction:
 def with_typed_dict_signature(
     fields: type, defaults: Mapping[str, object]
 ) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
-    """Show keyword arguments that are typed by a `TypedDict` one by one, in the signature that `help` prints.
+    """Decorator that lists keyword arguments typed by a `TypedDict` one by one in the signature that `help` prints.
 
-    What has no default here is None unless it is given.
+    `defaults` has the default of each argument; it is None for those that are missing.
     """
 
     def with_keyword_signature(function: Callable[Given, Result]) -> Callable[Given, Result]:

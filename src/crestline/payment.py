@@ -1,4 +1,4 @@
-"""Who pays for an answer: a ledger, or nobody. Both are asked the same three things, so the journey has no fork."""
+"""Charging of an answer, to a ledger or to none, behind one protocol, so that `ask` needs no branches."""
 
 from __future__ import annotations
 
@@ -20,25 +20,33 @@ from crestline.prepare import Prepared
 
 
 class Charging(Protocol):
-    """Finds an answer that was paid for, reserves the worst case, and settles what a theorem lets us charge."""
+    """Finds a stored answer, reserves the worst case, and settles the cost that a theorem permits to charge."""
 
-    def find(self, identity: Identity) -> Answer | None: ...
+    def find(self, identity: Identity) -> Answer | None:
+        """The stored answer to the same question, if it may be served."""
+        ...
 
-    def reserve(self, prepared: Prepared, identity: Identity) -> Receipt | Answer | None: ...
+    def reserve(self, prepared: Prepared, identity: Identity) -> Receipt | Answer | None:
+        """Reserve the worst case, or return an answer that was stored since `find`."""
+        ...
 
-    def settle(self, receipt: Receipt | None, cost: Cost, answer: Answer) -> Answer: ...
+    def settle(self, receipt: Receipt | None, cost: Cost, answer: Answer) -> Answer:
+        """Charge the cost, and return the answer with its bill."""
+        ...
 
-    def void(self, receipt: Receipt | None) -> None: ...
+    def void(self, receipt: Receipt | None) -> None:
+        """Cancel the reservation, because nothing was sent to the engine."""
+        ...
 
 
-def charging(ledger: Ledger | None, analyst: str | None, reserved: int | None = None) -> Charging:
-    """The one who pays; `reserved` is the number of a reservation that was made ahead."""
+def create_charging(ledger: Ledger | None, analyst: str | None, reserved: int | None = None) -> Charging:
+    """Charging to this ledger, or to none; `reserved` is the number of a reservation made ahead."""
     return NoLedger() if ledger is None else LedgerCharging(ledger, analyst, reserved)
 
 
 @dataclass(frozen=True)
 class NoLedger:
-    """Nothing is written down: no answer is found again, nothing is reserved, nothing is billed."""
+    """Charging without a ledger: nothing is stored, reserved or billed."""
 
     def find(self, identity: Identity) -> None:
         return None
@@ -55,9 +63,9 @@ class NoLedger:
 
 @dataclass(frozen=True)
 class LedgerCharging:
-    """A ledger, and the analyst at whose expense it is asked (None: the data set's own).
+    """Charging to a ledger, on the account of an analyst (None: the data set's own).
 
-    `reserved` is the number of a reservation that was made ahead, and is used if it was made for the same question.
+    `reserved` is the number of a reservation made ahead, which pays if it was made for the same question.
     """
 
     ledger: Ledger
@@ -70,22 +78,25 @@ class LedgerCharging:
         return None if found is None else as_free_answer(found)
 
     def reserve(self, prepared: Prepared, identity: Identity) -> Receipt | Answer:
-        """Hold the worst case, durably, before a row is read, unless that was done ahead; or the answer, if it was paid
-        for since `find`."""
-        begun = None if self.reserved is None else self.ledger.begin(self.reserved, _reserved_ahead_question(identity))
-        if begun is not None:
-            return begun
-        asking = self._reserve_options(prepared, identity, identity.question)
-        found = self.ledger.find_or_reserve(prepared.cost, usable=may_be_served, **asking)
-        return found if isinstance(found, Receipt) else as_free_answer(found)
+        """Reserve the worst case durably, before a row is read; or return the answer that was stored since `find`.
+
+        A reservation made ahead for this question is used instead of a new one.
+        """
+        ahead = None if self.reserved is None else self.ledger.begin(self.reserved, _reserved_ahead_question(identity))
+        if ahead is not None:
+            return ahead
+        options = self._reserve_options(prepared, identity, identity.question)
+        result = self.ledger.find_or_reserve(prepared.cost, usable=may_be_served, **options)
+        return result if isinstance(result, Receipt) else as_free_answer(result)
 
     def reserve_ahead(self, prepared: Prepared, identity: Identity) -> Receipt:
-        """Hold the worst case of a question that is asked later, by the number of this reservation."""
+        """Reserve the worst case of a question that is asked later, with the number of this reservation."""
         return self.ledger.reserve(
             prepared.cost, **self._reserve_options(prepared, identity, _reserved_ahead_question(identity))
         )
 
     def _reserve_options(self, prepared: Prepared, identity: Identity, question: Mapping[str, Any]) -> ReserveOptions:
+        """Arguments of a reservation besides its cost."""
         return ReserveOptions(
             question=question,
             data_version=identity.version,
@@ -95,7 +106,7 @@ class LedgerCharging:
         )
 
     def settle(self, receipt: Receipt | None, cost: Cost, answer: Answer) -> Answer:
-        """Charge the cost, and keep the answer with its bill."""
+        """Charge the cost, and store the answer and its bill."""
         assert receipt is not None, "a ledger gives a receipt for every reservation"
         answer = replace(answer, notes=(*answer.notes, *_promises(self.ledger, receipt)))
         settled = self.ledger.settlement(receipt, cost, answer=answer.to_dict())
@@ -105,43 +116,46 @@ class LedgerCharging:
         )
 
     def void(self, receipt: Receipt | None) -> None:
-        """Give the reservation back: nothing of the question was sent to the engine."""
+        """Cancel the reservation, because nothing of the question was sent to the engine."""
         assert receipt is not None, "a ledger gives a receipt for every reservation"
         self.ledger.void(receipt)
 
 
 def as_free_answer(stored: StoredAnswer) -> Answer:
-    """A stored answer, which cost nothing this time."""
+    """A stored answer, marked as served again at no cost."""
     return replace(Answer.from_dict(stored.answer), stored=True)
 
 
 def is_ahead_for(held: Entry, identity: Identity) -> bool:
-    """Whether a reservation that was made ahead is for this question."""
+    """Whether a reservation made ahead is for this question."""
     return canonical_json(held.content["question"]) == canonical_json(_reserved_ahead_question(identity))
 
 
 def _reserved_ahead_question(identity: Identity) -> dict[str, Any]:
-    """How the ledger names a question that is reserved ahead: no answer to it is looked for under that name."""
+    """Identity of a question that is reserved ahead, which no answer has, so that none is found under it."""
     return {**identity.question, "ahead": True}
 
 
 def _promises(ledger: Ledger, receipt: Receipt) -> tuple[str, ...]:
-    """Where the budget is by period, what it promises; about sums over several periods only where this is one."""
+    """Sentences on what a budget by period guarantees; the one on sums over periods only for such a sum."""
     if receipt.reach is None:
         return ()
-    said = promise_texts(ledger.budget, sum(account.span == 1 for account in ledger.periods()))
-    return said if receipt.reach.person == "sum" and receipt.reach.periods.size > 1 else said[:1]
+    texts = promise_texts(ledger.budget, sum(account.span == 1 for account in ledger.periods()))
+    return texts if receipt.reach.person == "sum" and receipt.reach.periods.size > 1 else texts[:1]
 
 
 def current_bill(
     ledger: Ledger, analyst: str | None, receipt: int, reserved: Amount, paid: Amount, reach: PeriodCharge | None
 ) -> Bill:
-    """What was reserved and paid for an answer, and what is left now of the budget that limits the analyst;
-    over several periods, of the one that has the least."""
+    """Bill of an answer at present: what it reserved and paid, and what remains of the budget that limits the analyst.
+
+    Over several periods, what remains is that of the period with the least.
+    """
     return _build_bill(ledger, receipt, reserved, paid, ledger.asker_balance(analyst, reach))
 
 
 def _build_bill(ledger: Ledger, receipt: int, reserved: Amount, paid: Amount, balance: Balance) -> Bill:
+    """Bill with these amounts and this balance."""
     return Bill(
         ledger=ledger.address,
         reserved=str(reserved),

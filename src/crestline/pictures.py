@@ -1,4 +1,4 @@
-"""Pictures: the only module that speaks to Altair. They are drawn here, without a browser or a network."""
+"""Charts by Altair, drawn in this process, without a browser or a network."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FORMATS = ("svg", "png")
 _CONFIG: dict[str, Any] = {
     "font": "sans-serif",
     "background": "white",
-    # Whoever looks may have wider letters than those the picture was laid out with: labels must not be cut off.
+    # The reader's font may be wider than the one the layout was computed for; labels must not be cut off.
     "padding": {"left": 24, "right": 16, "top": 8, "bottom": 8},
     "view": {"stroke": None},
     "axis": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 0},
@@ -32,22 +32,26 @@ _CONFIG: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Picture:
-    """A finished chart: `chart` is Altair's; a notebook shows the SVG, in which every label is inert text."""
+    """A finished chart of Altair; a notebook shows its SVG, in which every label is inert text."""
 
     chart: TopLevelMixin
 
     def svg(self) -> str:
-        """The picture as SVG."""
+        """The chart as SVG."""
         text: str = _import_converter().vegalite_to_svg(self._specification())
         return text
 
     def png(self, scale: float = 2.0) -> bytes:
-        """The picture as PNG, `scale` times the size of the SVG."""
+        """The chart as PNG, `scale` times the size of the SVG."""
         data: bytes = _import_converter().vegalite_to_png(self._specification(), scale=scale)
         return data
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture; the ending of the name says how (.svg or .png)."""
+        """Write the chart to a file whose name ends in .svg or .png.
+
+        Raises:
+            ParameterError: The name ends otherwise, or the file cannot be written.
+        """
         target = Path(path)
         if format_of_ending(target) == "svg":
             _write(target, self.svg().encode())
@@ -58,17 +62,18 @@ class Picture:
         return self.svg()
 
     def _specification(self) -> dict[str, Any]:
+        """Vega-Lite specification of the chart, with the common style."""
         specification: dict[str, Any] = self.chart.to_dict()
         return {**specification, "config": _CONFIG}
 
 
 def import_altair() -> ModuleType:
-    """The drawing library, or an error that says how to get it."""
+    """Import Altair; raise ParameterError with the command that installs it where it is missing."""
     return _import_or_refuse("altair")
 
 
 def format_of_ending(path: str | os.PathLike[str]) -> str:
-    """`svg` or `png`, from the ending of a name; anything else is refused before any work is done."""
+    """`svg` or `png`, from the ending of a name; raises ParameterError for another."""
     ending = Path(path).suffix.lower().removeprefix(".")
     if ending not in _FORMATS:
         raise ParameterError(f"a picture's name ends in .svg or .png, not {os.fspath(path)!r}")
@@ -76,7 +81,7 @@ def format_of_ending(path: str | os.PathLike[str]) -> str:
 
 
 def check_can_draw(path: str | os.PathLike[str]) -> None:
-    """Refuse a picture that could not be saved, before anything is asked or charged."""
+    """Raise ParameterError if a chart could not be saved here, before anything is asked or charged."""
     format_of_ending(path)
     import_altair()
     _import_converter()
@@ -86,10 +91,12 @@ def check_can_draw(path: str | os.PathLike[str]) -> None:
 
 
 def _import_converter() -> ModuleType:
+    """Import the converter to SVG and PNG."""
     return _import_or_refuse("vl_convert")
 
 
 def _import_or_refuse(module: str) -> ModuleType:
+    """Import a module of the `plot` extra; raise ParameterError where it is missing."""
     try:
         return import_module(module)
     except ImportError:
@@ -97,6 +104,7 @@ def _import_or_refuse(module: str) -> ModuleType:
 
 
 def _write(path: Path, data: bytes) -> None:
+    """Write a file; raise ParameterError where that fails."""
     try:
         path.write_bytes(data)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The one place that sets the precision of ball arithmetic: the library has one for the whole process."""
+"""Precision of ball arithmetic, set only here, since the library has one for the whole process."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from threading import RLock
 
 from flint import ctx
 
-BITS = 160  # enough bits; balls carry their own error
+BITS = 160  # more bits make balls smaller, fewer never make them wrong
 _TURN = RLock()
 
 
 @contextmanager
 def precision(bits: int = BITS) -> Iterator[None]:
-    """Ball arithmetic with `bits` bits; a lower precision widens the balls and never makes them wrong.
+    """Compute with `bits` bits inside the context; a lower precision widens the balls and never makes them wrong.
 
-    Threads take turns: otherwise one would work with the bits of another, and leave them behind for everybody.
+    Threads take turns: otherwise one would compute with the precision of another, or leave its own behind.
     """
     with _TURN, ctx.workprec(bits):
         yield
 
 
 def current_bits() -> int:
-    """The precision in force; it stays what it is only inside `precision`."""
+    """The precision now; only inside `precision` no other thread changes it."""
     return int(ctx.prec)

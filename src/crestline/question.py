@@ -1,7 +1,7 @@
-"""What is asked: everything a person says about one question, and nothing that is decided later.
+"""Question: the fields that a user of crestline states, before anything is chosen or computed.
 
-Every face (Python, the command line, HTTP, the dashboard, files of questions) makes a `Question`; `prepare` finds the
-mechanism that answers it.
+Every interface (Python, the command line, HTTP, the dashboard, files of questions) makes a `Question`; `prepare`
+chooses the mechanism that answers it.
 """
 
 from __future__ import annotations
@@ -34,20 +34,29 @@ if TYPE_CHECKING:
     from crestline.mechanisms.mechanism import Mechanism, PairMechanism
 
 AUTO = "auto"
-_TOGETHER = ("score", "clip", "period", "since", "until", "last", "open")  # read into one value each
-PUBLIC_GROUPS = "a public list"  # how an answer remembers that its groups were one
+_TOGETHER = (
+    "score",
+    "clip",
+    "period",
+    "since",
+    "until",
+    "last",
+    "open",
+)  # they become one `Sum`, one `RequestedPeriods`
+PUBLIC_GROUPS = "a public list"  # replaces the list of groups in a stored answer
 
 
 @dataclass(frozen=True)
 class Limits:
     """What a source or a service allows.
 
-    slots         the most items that a mechanism may see, unless the question says how many
-    public_list   the source is itself a public list with counts: for mechanisms that need one
-    views         what kinds of view the source can give; a ready histogram is one of them already
-    pairs_by_period   over several periods, views of pairs tell the periods apart
-    users         roughly how many users there are, where that is public; changes no answer
-    several       several periods are read: what one user changes is then bounded in each of them (P16.2)
+    Attributes:
+        slots: Most items that a mechanism may see, unless the question states a number.
+        public_list: Whether the source is itself a public list with counts, for mechanisms that need one.
+        views: Kinds of view that the source provides; a histogram is already one of them.
+        several: Whether several periods are read, so that what one user changes is bounded in each of them (P16.2).
+        pairs_by_period: Whether views of pairs over several periods tell the periods apart.
+        users: Approximate number of users, where that is public; it changes no answer.
     """
 
     slots: int | None = None
@@ -66,7 +75,7 @@ NO_LIMITS = Limits()
 
 
 class QuestionFields(TypedDict, total=False):
-    """A question as people write it: the keyword arguments of `top_k`, of `Dataset.top` and of `Dataset.price`."""
+    """Keyword arguments of a question, in `top_k`, `Dataset.top` and `Dataset.price`."""
 
     k: Required[int]
     user: str
@@ -105,28 +114,29 @@ with_question_fields = with_typed_dict_signature(
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """One question to one table. Pure: it names columns and never opens anything.
+    """One question on one table; it names columns and reads nothing.
 
-    k               how many items are wanted
-    item            one or several columns; several make a tuple
-    user            the column that holds the privacy unit
-    where           one boolean expression over columns (parsed and checked by the source)
-    counts          also publish a noisy count for each item
-    coverage        also publish how many users have one of the named items, and how many have items at all
-    score           None counts distinct users; otherwise the sum that items are ranked by
-    domain          a public list of all items: labels, or what the source takes for them
-    contribution    at most this many items are counted per user (None: no bound)
-    epsilon, delta  the total for this answer (None: the usual share of the budget)
-    mechanism       "auto", a name of the catalogue, or a mechanism
-    k_bar           how many items the mechanism may see (None: as many as it likes)
-    ordered         the answer is a list, the most popular first; False: a set will do, and `auto` may take one
-    passes          1: one pass over the table, of which `k_bar + 1` rows come back (None: as many as it takes)
-    period          which periods are read, where the budget is by period: as it was said, then, once that is decided
-                    by the clock, the periods themselves; bounds on a user then hold for a user and a period
-    by              one or several columns: the top k of every group that they make (none: of the whole table)
-    groups_per_user each user counts in at most this many groups
-    groups          a public list of all groups (None: groups are unknown, and named only if something in them can be)
-    floor           a public number: what fewer users than this have is not even looked at
+    Attributes:
+        k: Number of items wanted.
+        item: One or several columns; the label of several is a tuple.
+        user: Column that holds the user, the privacy unit.
+        where: Boolean expression over columns, parsed and checked by the source.
+        counts: Also release a noisy count for each item.
+        score: Sum that items are ranked by; None ranks by the number of users.
+        domain: Public list of all items: labels, or what the source accepts for them.
+        contribution: Most items of one user that are counted (None: no bound).
+        epsilon, delta: Total of this answer (None: the usual share of the budget).
+        mechanism: "auto", a name of the catalogue, or a mechanism.
+        k_bar: Number of items that the mechanism may see (None: chosen with the mechanism).
+        ordered: Whether the answer is a list, the most popular item first; False also allows a set.
+        passes: 1 allows one pass over the table, which returns `k_bar + 1` rows (None: as many as the mechanism needs).
+        period: Periods that are read, where the budget is by period: as requested, then resolved by the clock. Bounds
+            on a user hold for a user and a period.
+        by: Columns that make groups, each of which gets a top k (empty: the whole table).
+        groups_per_user: Most groups of one user that are counted.
+        groups: Public list of all groups (None: a group is named only if an item in it is).
+        floor: Public number of users below which an item is not read.
+        coverage: Also release how many users have one of the named items, and how many have any item.
     """
 
     k: int
@@ -168,6 +178,7 @@ class Question:
         self._check_groups()
 
     def _check_groups(self) -> None:
+        """Check the fields that concern groups."""
         if not all(isinstance(name, str) and name for name in self.by):
             raise QuestionError("by must name one or several columns")
         twice = sorted({name for name in self.by if (*self.by, *self.item, self.user).count(name) > 1})
@@ -186,7 +197,13 @@ class Question:
 
     @classmethod
     def from_fields(cls, fields: QuestionFields) -> Self:
-        """The question behind what people write: one column as text, ε and δ as any exact number."""
+        """Question from its keyword arguments: column names as text, ε and δ as any exact number.
+
+        Raises:
+            TypeError: An argument is unknown, or k is missing.
+            ParameterError: A number is out of range.
+            QuestionError: Fields do not go together.
+        """
         known = QuestionFields.__annotations__
         unknown = sorted(fields.keys() - known)
         if unknown:
@@ -209,7 +226,7 @@ class Question:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """The question behind `to_json`; what earlier versions did not write down is left open."""
+        """Question from the result of `to_json`, of this version or an earlier one."""
         plain: dict[str, Any] = {name: values[name] for name in ("user", "k", "k_bar", "where", "contribution")}
         for name in ("epsilon", "delta"):
             written = values.get(name + EXACT, values.get(name))
@@ -231,7 +248,7 @@ class Question:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values; a mechanism that is not named is left out, and so is a public list."""
+        """The question as JSON values; a mechanism object and a public list are left out."""
         written: dict[str, Any] = {}
         for name, number in (("epsilon", self.epsilon), ("delta", self.delta)):
             written |= {name: None} if number is None else decimal_and_exact_fields(name, number)
@@ -247,7 +264,7 @@ class Question:
         }
 
     def to_record(self) -> dict[str, Any]:
-        """What is read of the table, as plain JSON: how answers and ledgers name the question."""
+        """Fields that determine what is read of the table, as JSON values; they identify the question in the ledger."""
         return {
             "user": self.user,
             "item": list(self.item),
@@ -263,40 +280,41 @@ class Question:
         }
 
     def _group_fields(self) -> dict[str, Any]:
-        """What a question with groups says beyond others: nothing without, so that ledgers know earlier ones again."""
+        """Fields of groups; empty without groups, so that questions of earlier versions keep their identity."""
         if not self.by:
             return {}
         return {"by": list(self.by), "groups_per_user": self.groups_per_user, "floor": self.floor}
 
     def _answer_options(self) -> dict[str, Any]:
-        """How it may be answered, where that is not as usual."""
+        """Options of the answer, where they are not the defaults."""
         set_will_do: dict[str, Any] = {} if self.ordered else {"ordered": False}
         return set_will_do if self.passes is None else {**set_will_do, "passes": self.passes}
 
     @property
     def slots(self) -> int:
-        """How many items the mechanism sees, once that is decided."""
+        """Number of items that the mechanism sees; requires a prepared question."""
         assert self.k_bar is not None, "a question is prepared before it is put to a source"
         return self.k_bar
 
     @property
     def periods(self) -> Periods | None:
-        """The periods that are read, once that is decided; None where the budget is not by period."""
+        """Periods that are read; None where the budget is not by period. Requires a prepared question."""
         assert not isinstance(self.period, RequestedPeriods), "a question is prepared before it is put to a source"
         return self.period
 
     @property
     def clip(self) -> int | None:
-        """The most that one user may add to one item's score; None where users are counted."""
+        """Most that one user may add to one item's score; None where users are counted."""
         return None if self.score is None else self.score.clip
 
     @property
     def unit(self) -> str:
-        """What a margin or a noise is so many of: users, or what is added up."""
+        """Unit of margins and noise: users, or the summed column."""
         return "users" if self.score is None else f"of {self.score}"
 
 
 def _period_from_json(values: Mapping[str, Any] | None) -> RequestedPeriods | Periods | None:
+    """Periods from JSON values, as requested or resolved."""
     if values is None:
         return None
     return Periods.from_json(values) if "per" in values else RequestedPeriods(**values)

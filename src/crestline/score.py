@@ -1,4 +1,4 @@
-"""What items are ranked by, where that is not how many users have them: the sum of a column."""
+"""Scores other than the number of users: the sum of a column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CALCULATION = re.compile(r"[*/+]")
 
 @dataclass(frozen=True)
 class Sum:
-    """Rank by a sum: each user adds at most `clip`, a public number, of the column to one item."""
+    """Ranks items by a sum, to which each user adds at most `clip`, a public number, per item."""
 
     column: str
     clip: int
@@ -27,7 +27,10 @@ class Sum:
 
     @classmethod
     def parse(cls, score: str | None, clip: int | None) -> Sum | None:
-        """From `sum(column)` and its clip, which only make sense together; an odd name is written in double quotes."""
+        """Parse `sum(column)` with its clip; a name with special characters is in double quotes. None without a score.
+
+        Raises QuestionError for one without the other, or for another expression.
+        """
         if score is None:
             if clip is not None:
                 raise QuestionError("clip goes with score, as in score='sum(price)', clip=100")

@@ -1,4 +1,4 @@
-"""The Python face: one question (`top_k`), or a connection with a ledger (`connect`). No privacy logic lives here."""
+"""Python interface: one question (`top_k`), or a connection with a ledger (`connect`). It holds no privacy logic."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from crestline.ledger.storage.store import Store
     from crestline.reports.report import ReportRun
 
-_RECENT = 20  # entries of a ledger in which the last answer is looked for
+_RECENT = 20  # entries of a ledger that are searched for the last answer
 Address = str | os.PathLike[str]
 
 
@@ -42,63 +42,81 @@ def top_k(
     entropy: Entropy | None = None,
     **question: Unpack[QuestionFields],
 ) -> Answer:
-    """The most popular items of a source, as far as they can be named privately.
+    """Release the most popular items of a source, as far as privacy permits.
 
-    source          a path or glob (Parquet, CSV, JSON lines), a database URL, an Ibis, pandas, Polars or Arrow table,
-                    an address in a store (`S3` adds its endpoint and credentials), or a `Histogram`
-    table           with a database URL: the table that is asked
-    k               how many items are wanted
-    user, item      the columns that hold the user, whose presence is hidden, and the item (one or several)
-    epsilon, delta  the total for this answer; with a ledger they may be left out, and are then the usual share of its
-                    budget (see `Dataset.top`)
-    where           a filter, such as "country = 'DE' and day >= '2026-01-01'"
-    counts          True: also publish a noisy count for each item
-    coverage        True: also publish how many users have one of the named items, and how many have items at all
-    contribution    count at most so many items of each user
-    score, clip     rank by a sum instead of by users, such as "sum(price)", to which each user adds at most `clip`, a
-                    public number, per item
-    domain          a public list of all items
-    by              one or several columns: the top k of every group that they make
-    groups_per_user, groups, floor   each user counts in so many groups; a public list of all groups; what fewer users
-                    than `floor` have is not looked at
-    period, since, until, last, open   where the ledger's budget is by period: which periods are read; one that has not
-                    ended is refused unless `open=True`
-    ordered         True: a list, the most popular first; False: a set will do
-    passes          1: one pass over the table, of which `k_bar + 1` rows come back
-    mechanism       "auto", a name of the catalogue, or a mechanism
-    k_bar           how many items the mechanism may see
-    ledger          charged before a row is read; the same question on the same data is then answered again at no cost
-    dataset         the data set in the ledger, where there are several
-    analyst         who pays
-    version         a public label of the data, such as the day they were loaded; without one a file's size and time
-                    tell whether the data are the same, and so whoever asks learns that it was touched
-    entropy         where random bits come from: the operating system's generator unless given
+    Args:
+        source: Path or glob (Parquet, CSV, JSON lines), database URL, Ibis, pandas, Polars or Arrow table, address in a
+            store (`S3` adds its endpoint and credentials), or `Histogram`.
+        table: Table to ask, with a database URL.
+        k: Number of items wanted.
+        user, item: Columns of the user, whose presence is hidden, and of the item (one or several).
+        epsilon, delta: Total of this answer; with a ledger they may be left out, and are then the usual share of its
+            budget (see `Dataset.top`).
+        where: Filter, such as "country = 'DE' and day >= '2026-01-01'".
+        counts: True also releases a noisy count for each item.
+        coverage: True also releases how many users have one of the named items, and how many have any item.
+        contribution: Most items of one user that are counted.
+        score, clip: Rank by a sum instead of by users, such as "sum(price)", to which each user adds at most `clip`, a
+            public number, per item.
+        domain: Public list of all items.
+        by: Columns that make groups, each of which gets a top k.
+        groups_per_user, groups, floor: Most groups of one user that are counted; a public list of all groups; a public
+            number of users below which an item is not read.
+        period, since, until, last, open: Periods that are read, where the ledger's budget is by period; one that has
+            not ended is refused unless `open=True`.
+        ordered: True returns a list, the most popular item first; False also allows a set.
+        passes: 1 allows one pass over the table, which returns `k_bar + 1` rows.
+        mechanism: "auto", a name of the catalogue, or a mechanism.
+        k_bar: Number of items that the mechanism may see.
+        ledger: Ledger, or its address. It is charged before a row is read, and serves the answer to the same question
+            on the same data again at no cost.
+        dataset: Data set in the ledger, where there are several.
+        analyst: Analyst who pays.
+        version: Public label of the data, such as the day they were loaded. Without it the size and time of files
+            identify the data, which reveals to the analyst that a file was touched.
+        entropy: Source of random bits; the operating system's generator by default.
+
+    Returns:
+        The answer, with its guarantee, and with a bill if there is a ledger.
+
+    Raises:
+        ParameterError: A number or an option is not usable.
+        QuestionError: The source cannot answer the question.
+        MechanismError: The mechanism is unknown, or cannot answer the question.
+        BudgetError: The ledger refuses the cost.
+        SourceError: The source cannot be reached, or failed.
+        LedgerError: The ledger cannot be read or written.
     """
-    asked, opened = Question.from_fields(question), open_source(source, table=table)
-    paying = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger, dataset=dataset)
+    parsed, rows = Question.from_fields(question), open_source(source, table=table)
+    payer = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger, dataset=dataset)
     try:
-        now = None if paying is None else paying.now()
-        prepared = prepare(asked, budget=_paying_budget(paying, analyst), limits=opened.limits, now=now)
-        return ask(
-            prepared, source=opened, entropy=entropy or system(), ledger=paying, analyst=analyst, version=version
-        )
+        now = None if payer is None else payer.now()
+        prepared = prepare(parsed, budget=_paying_budget(payer, analyst), limits=rows.limits, now=now)
+        return ask(prepared, source=rows, entropy=entropy or system(), ledger=payer, analyst=analyst, version=version)
     finally:
-        if paying is not None and paying is not ledger:
-            paying.close()
+        if payer is not None and payer is not ledger:
+            payer.close()
 
 
 def connect(source: object, *, ledger: Address | None = None) -> Connection:
-    """A database (or a file, or a table in memory: `source`) whose questions are charged to one ledger.
+    """Connect to data whose questions are charged to one ledger; nothing is opened before a data set is asked for.
 
-    `ledger` is the path of a SQLite file or the address of a PostgreSQL database. Without it, spending is recorded
-    in memory for all data sets of the connection, and forgotten with it.
+    Args:
+        source: Database URL, or a file or table as in `top_k`.
+        ledger: Path of a SQLite file, or address of a PostgreSQL database. Without it, charges are recorded in memory,
+            for all data sets of the connection, and lost with it.
     """
     return Connection(source, ledger)
 
 
 @dataclass(frozen=True)
 class Connection:
-    """Where the data are, and where the ledger is."""
+    """A source and the ledger of its data sets.
+
+    Attributes:
+        source: Database URL, or a file or table as in `top_k`.
+        ledger: Address of the ledger; None for one in memory.
+    """
 
     source: object
     ledger: Address | None = None
@@ -118,33 +136,56 @@ class Connection:
         entropy: Entropy | None = None,
         users: int | None = None,
     ) -> Dataset:
-        """One table with its user column and its budget. Both are fixed once, and never change: whoever asks for the
-        data set again gets the same ledger, and other users or another budget are refused.
+        """Open a data set: one table with its user column and its budget, which are fixed when it is first opened.
 
-        `name` is the table of a database, and the name of the data set in the ledger; `user` the column that holds the
-        user; `budget` what may ever be spent. `contribution` counts at most so many items of each user in every
-        question that does not say otherwise. `entropy` is where random bits come from: the operating system unless
-        given. `users` is roughly how many users there are, if that is public: answers and prices then warn of a δ that
-        is not far below one in so many. `version` is a public label of the data, such as the day they were loaded:
-        answers are stored under it, and served again until it changes.
+        Args:
+            name: Table of a database, and name of the data set in the ledger.
+            user: Column of the user, whose presence is hidden.
+            budget: Budget for all answers together.
+            contribution: Most items of one user that are counted, for questions that do not state it.
+            version: Public label of the data, such as the day they were loaded; answers are stored under it, and served
+                again until it changes.
+            entropy: Source of random bits; the operating system's generator by default.
+            users: Approximate number of users, if that is public: answers and prices then warn of a δ that is not far
+                below one divided by it.
+
+        Returns:
+            The data set; opened again, it has the same ledger.
+
+        Raises:
+            ParameterError: A number or the version is not usable.
+            QuestionError: There is no such source.
+            BudgetMismatch: The ledger has this data set with another user column or another budget.
+            LedgerError: The ledger cannot be read or written.
         """
-        stated = None if version is None else check_version(version)
+        label = None if version is None else check_version(version)
         in_database = needs_table(self.source)
         source = Pool(lambda: open_source(self.source, table=name)) if in_database else open_source(self.source)
-        told = None if users is None else whole_number(users, "users")
-        paying = self._ledger(name, budget, user)
-        return Dataset(source, user, paying, contribution, entropy or system(), stated, told)
+        number = None if users is None else whole_number(users, "users")
+        ledger = self._ledger(name, budget, user)
+        return Dataset(source, user, ledger, contribution, entropy or system(), label, number)
 
     def _ledger(self, name: str, budget: Budget, user: str) -> Ledger:
+        """Ledger of a data set, created if there is none."""
         if self._memory is not None:
             return Ledger.in_store(self._memory, budget, dataset=name, user=user)
-        assert self.ledger is not None, "a connection has an address for its ledger, or keeps it itself"
+        assert self.ledger is not None, "a connection has an address of a ledger, or a ledger in memory"
         return Ledger.open_or_create(self.ledger, budget, dataset=name, user=user)
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """One table that can be asked, with a ledger."""
+    """One table with its ledger.
+
+    Attributes:
+        source: Source of the rows.
+        user: Column of the user.
+        ledger: Ledger that pays.
+        contribution: Most items of one user that are counted, for questions that do not state it.
+        entropy: Source of random bits.
+        version: Public label of the data.
+        users: Approximate number of users, if that is public.
+    """
 
     source: Source
     user: str
@@ -156,10 +197,20 @@ class Dataset:
 
     @with_question_fields
     def top(self, *, analyst: str | None = None, **question: Unpack[QuestionFields]) -> Answer:
-        """The most popular items, charged to this data set's budget; the arguments are those of `top_k`.
+        """Release the most popular items, charged to the budget of this data set.
 
-        Unless `epsilon` and `delta` are given, a question may cost a tenth of what the budget is counted in (ρ, or ε
-        for a budget of kind "pure") and a 500th of its δ; the budget is the analyst's own where there is one.
+        Without `epsilon` and `delta` a question may cost a tenth of the unit that the budget is counted in (ρ, or ε for
+        a budget of kind "pure") and a 500th of its δ; the budget is the analyst's own where there is one.
+
+        Args:
+            analyst: Analyst who pays.
+            **question: Arguments of `top_k` that state a question.
+
+        Returns:
+            The answer, with its guarantee and its bill.
+
+        Raises:
+            CrestlineError: As `top_k`.
         """
         return ask(
             self._prepare_question(question, analyst),
@@ -172,7 +223,15 @@ class Dataset:
 
     @with_question_fields
     def price(self, *, analyst: str | None = None, **question: Unpack[QuestionFields]) -> Price:
-        """What `top` with these arguments would cost at most and at least. Nothing is asked and no row is read."""
+        """Price of `top` with the same arguments, at most and at least; nothing is charged and no row is read.
+
+        Args:
+            analyst: Analyst who would pay.
+            **question: Arguments of `top_k` that state a question.
+
+        Raises:
+            CrestlineError: As `top_k`, except that a cost above the remaining budget is priced, not refused.
+        """
         prepared = self._prepare_question(question, analyst)
         self.source.check(prepared.question, prepared.view)
         known = Identity(prepared, self.source, self.entropy, self.version)
@@ -181,7 +240,7 @@ class Dataset:
         return price(prepared, payers, stored=stored is not None)
 
     def _prepare_question(self, fields: QuestionFields, analyst: str | None) -> Prepared:
-        """The question and the mechanism for it; what is not given comes from the data set and its budget."""
+        """The question with its mechanism; what it does not state comes from the data set and its budget."""
         question = Question.from_fields({"user": self.user, **fields})
         if question.contribution is None:
             question = replace(question, contribution=self.contribution)
@@ -191,39 +250,52 @@ class Dataset:
 
     @property
     def remaining(self) -> Remaining:
-        """What is left of the budget: as a part of it, and how many more like the last answer it pays for.
+        """Remaining budget: as a part of the whole, as an ε, and as a number of answers at the price of the last.
 
-        Where the budget is by period, ask `ledger.remaining(period=…)`.
+        Where the budget is by period, use `ledger.remaining(period=…)`.
         """
-        paid = [entry.charge_of(None) for entry in self.ledger.history(_RECENT) if entry.kind == "settled"]
-        return Remaining.from_balance(self.ledger.budget, self.ledger.remaining(), paid[-1] if paid else None)
+        payments = [entry.charge_of(None) for entry in self.ledger.history(_RECENT) if entry.kind == "settled"]
+        return Remaining.from_balance(self.ledger.budget, self.ledger.remaining(), payments[-1] if payments else None)
 
 
 @with_question_fields
 def report(
     data: Dataset, name: str = "report", *, every: str, ahead: int = 0, **question: Unpack[QuestionFields]
 ) -> ReportRun:
-    """A recurring report on a data set whose budget is by period: each period that has ended is asked once.
+    """Ask a recurring question: each period that has ended is asked once, and later calls ask what is due since.
 
-    `every` is day, week, month, quarter or year, and `since` the first period; the other arguments are those of
-    `top_k`, without periods. For the next `ahead` periods, the running one among them, its cost is reserved, so that no
-    other question can take it. Called again, it asks only what has become due since. Show it in a notebook, or take
-    `rows()`, `to_pandas()`, `svg()`.
+    Args:
+        data: Data set whose budget is by period.
+        name: Name under which the answers are stored in the ledger.
+        every: Period of the report: day, week, month, quarter or year.
+        ahead: Number of periods, beginning with the one that is running, for which the cost is reserved, so that no
+            other question can take it.
+        **question: Arguments of `top_k` that state a question; `since` is the first period of the report.
+
+    Returns:
+        The editions of the report. A notebook shows their chart; `rows()`, `to_pandas()` and `svg()` return them.
+
+    Raises:
+        ParameterError: A number or an option is not usable.
+        QuestionError: The budget is not by period, or its periods do not make up those of the report.
+        MechanismError: The mechanism is unknown, or cannot answer the question.
+        LedgerError: The ledger cannot be read or written.
     """
     from crestline.reports.report import Report, run_report
 
     since = question.pop("since", None)
-    asked = Question.from_fields({"user": data.user, "contribution": data.contribution, **question})
-    made = Report(name, asked, every, since or "", ahead)
-    return run_report(made, source=data.source, ledger=data.ledger, entropy=data.entropy)
+    parsed = Question.from_fields({"user": data.user, "contribution": data.contribution, **question})
+    parsed_report = Report(name, parsed, every, since or "", ahead)
+    return run_report(parsed_report, source=data.source, ledger=data.ledger, entropy=data.entropy)
 
 
 def _store_in_memory() -> Store:
+    """Store of a ledger in memory, with the clock of this machine."""
     from crestline.ledger.storage.store import Store
 
     return Store.in_memory(lambda: datetime.now(UTC))
 
 
 def _paying_budget(ledger: Ledger | None, analyst: str | None) -> Budget | None:
-    """The budget that pays: the analyst's own, or the data set's; None without a ledger."""
+    """Budget that pays: the analyst's own, or the data set's; None without a ledger."""
     return None if ledger is None else ledger.payers(analyst)[-1].balance.budget

@@ -134,7 +134,7 @@ def test_how_sure_the_order_of_neighbours_is_follows_from_the_noise() -> None:
 def test_a_look_is_told_to_analysts_as_a_number_and_to_experts_with_its_mechanisms() -> None:
     looked = made(FULL, route=Route(lead=526, spread=298, needed=248, taken="RestrictedGumbel", other="Sieve"))
     assert lines(looked)[1] == (
-        "Looked: item 5 leads rank 26 by 526 (±298) users. This noisy look, which the promise includes, decided how "
+        "Noisy query: item 5 leads rank 26 by 526 (±298) users. The promise includes this query, which decided how "
         "items were found."
     )
     told = " ".join(promise_in_formulas(looked))

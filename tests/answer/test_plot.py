@@ -61,6 +61,7 @@ def test_what_is_replayable_says_so() -> None:
     assert any("not private" in word for word in texts(made(("a",), replayed=True).plot().svg()))
 
 
+@pytest.mark.long
 def test_saved_as_its_name_says(tmp_path: Path) -> None:
     answer = made(("a",))
     answer.plot(tmp_path / "top.svg")

@@ -103,7 +103,9 @@ def test_a_cap_on_observed_groups_is_noticed() -> None:
 @pytest.mark.parametrize("mechanism", PAYING, ids=str)
 def test_whatever_comes_back_any_groups_of_a_user_are_paid_for(mechanism: Any, groups_per_user: int) -> None:
     family = InGroups.from_mechanism(mechanism, groups_per_user)
-    assert not list(undercharged_selections(family.settlement_cost, mechanism.settled, OUTCOMES, groups_per_user))
+    assert not list(
+        undercharged_selections(family.settlement_cost, mechanism.settlement_cost, OUTCOMES, groups_per_user)
+    )
 
 
 @pytest.mark.parametrize("settlement", SETTLEMENTS)

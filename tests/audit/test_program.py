@@ -216,7 +216,7 @@ def test_no_more_than_k_bar_and_one_rows_are_read(monkeypatch: pytest.MonkeyPatc
 
         return counted
 
-    for way in ("rows", "bound_rows"):
+    for way in ("rows", "run_prepared"):
         monkeypatch.setattr(runner.Runner, way, counting(getattr(runner.Runner, way)))
     names = [f"i{n}" for n in range(60)]
     many = NeighbourPair(dict.fromkeys(names, 2), dict.fromkeys(names, 1), HistogramShape(3), "many")

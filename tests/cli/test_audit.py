@@ -9,6 +9,8 @@ import pytest
 
 from crestline.cli.main import run
 
+pytestmark = pytest.mark.long
+
 CODE = '''
 import crestline as cl
 
@@ -84,6 +86,7 @@ def test_a_program_that_a_row_can_stop_ends_with_one(capsys: pytest.CaptureFixtu
         assert words in shown
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_our_own_program_tells_nobody_apart(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["audit", "--seconds", "3000", "--format", "json"]) == 0

@@ -9,6 +9,8 @@ import sys
 import pytest
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.engines
+
 # What each shell sets when the words so far are `crestline top --sc`, and when they are `crestline pl`.
 ASKED = {
     "bash": [

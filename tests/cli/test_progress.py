@@ -58,6 +58,7 @@ def slow_duckdb(folder: Path) -> str:
     return f"duckdb:///{folder}/slow.duckdb"
 
 
+@pytest.mark.engines
 def test_duckdb_is_interrupted_and_the_question_stays_charged(tmp_path: Path, ledger: Path) -> None:
     process = asked(slow_duckdb(tmp_path), ledger)
     while not held(ledger):
@@ -135,11 +136,13 @@ def shown_until_interrupted(start: Callable[[int], subprocess.Popen[str]]) -> by
     return shown
 
 
+@pytest.mark.engines
 def test_a_terminal_shows_the_elapsed_time_and_a_pipe_nothing(tmp_path: Path, ledger: Path) -> None:
     source = slow_duckdb(tmp_path)
     assert b"The engine counts" in shown_until_interrupted(lambda stderr: asked(source, ledger, stderr))
 
 
+@pytest.mark.engines
 def test_so_it_does_for_every_question_of_a_file(tmp_path: Path, ledger: Path) -> None:
     (tmp_path / "questions.jsonl").write_text('{"k": 3, "item": "item", "mechanism": "LimitedDomain"}\n')
     command = [sys.executable, "-m", "crestline", "ask", str(tmp_path / "questions.jsonl")]

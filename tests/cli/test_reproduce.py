@@ -33,6 +33,7 @@ def test_a_wrong_call_ends_with_two(arguments: list[str], words: str, capsys: py
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_name_runs_and_writes_its_page(tmp_path: Path) -> None:
     arguments = ["reproduce", "composition", "--quick", "--data", str(tmp_path), "--results", str(tmp_path / "out")]
     assert run([*arguments, "--workers", "1"]) == 0

@@ -43,6 +43,7 @@ def checked(arguments: list[str], folder: Path, capsys: pytest.CaptureFixture[st
     assert run([*local, *([] if "--check" in local else ["--check"])]) == 0, capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_the_image(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = instructions()
     assert {name for name, _ in found} <= INSTRUCTIONS
@@ -81,6 +82,7 @@ def test_the_compose_file() -> None:
         assert any((FOLDER / secret["file"]).is_relative_to(folder) for folder in ignored)
 
 
+@pytest.mark.long
 def test_the_unit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (FOLDER / "crestline.service").read_text()
     assert fences(DEPLOY, "ini") == [text]  # the page shows the file; `test_service_pages` lets systemd check it
@@ -93,6 +95,7 @@ def test_the_unit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         checked(arguments, folder, capsys)
 
 
+@pytest.mark.engines
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
 def test_a_misspelled_unit_is_noticed(tmp_path: Path) -> None:
     unit = tmp_path / "crestline.service"

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PICTURES = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_pictures_are_fresh() -> None:
     command = [sys.executable, str(ROOT / "scripts" / "pictures.py")]

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import crestline
 from crestline import errors
 from crestline.cli.main import COMMANDS, GROUPS, command_name
@@ -14,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 
 
+@pytest.mark.engines
 def test_generated_pages_are_fresh() -> None:
     checked = subprocess.run(
         [sys.executable, str(ROOT / "scripts" / "reference.py"), "--check"], capture_output=True, text=True, check=False

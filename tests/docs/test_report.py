@@ -28,6 +28,7 @@ def test_a_table_is_found_below_its_heading() -> None:
     assert found.count("\n") >= 3
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_the_page_is_fresh(capsys: pytest.CaptureFixture[str]) -> None:
     assert PAGE.exists()

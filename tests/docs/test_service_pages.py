@@ -20,6 +20,8 @@ import pytest
 from tests.patience import PATIENCE
 from tests.web.processes import Server, environment, serving
 
+pytestmark = pytest.mark.engines
+
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference" / "service.md"
 DEPLOY = ROOT / "docs" / "how-to" / "deploy.md"

@@ -18,6 +18,8 @@ from tools.book.__main__ import build, main
 from tools.book.linking import with_links
 from tools.book.mathematics import mathml
 
+pytestmark = pytest.mark.mechanics
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 LOADED = {"script": "src", "img": "src", "iframe": "src", "link": "href", "source": "srcset"}

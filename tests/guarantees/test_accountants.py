@@ -69,6 +69,7 @@ def test_gaussian_noise_without_slack_stays_concentrated() -> None:
         total_epsilon(repeat_step(GaussianDP("0.02")), 0)
 
 
+@pytest.mark.long
 @given(kinds, sizes, st.integers(1, 30), kinds, sizes, powers)
 @settings(max_examples=20)
 def test_the_total_is_the_best_accountant_and_never_above_another(
@@ -79,6 +80,7 @@ def test_the_total_is_the_best_accountant_and_never_above_another(
     assert total_epsilon(cost, slack) == min(bounds)
 
 
+@pytest.mark.long
 @given(kinds, sizes, sizes, st.integers(1, 25), st.integers(1, 25), powers, powers)
 @settings(max_examples=40)
 def test_more_steps_larger_epsilon_or_smaller_delta_never_lower_the_total(

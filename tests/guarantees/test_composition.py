@@ -80,6 +80,7 @@ def test_the_printed_scalars(k: int, epsilon: str, by_ddr: float, by_zcdp: float
     assert float(composition.zero_concentrated(k, epsilon, DELTA)) == pytest.approx(by_zcdp, rel=5e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"k={row[0]},epsilon={row[1]}")
 def test_the_certified_optimum_is_within_one_percent_and_never_below(row: tuple[str, ...]) -> None:
     found = float(composition.adaptive_optimum(int(row[0]), row[1], DELTA))

@@ -34,6 +34,7 @@ def test_the_printed_scalars(rho: str, epsilon: float) -> None:
     assert float(zcdp_epsilon(rho, "1e-6")) == pytest.approx(epsilon, rel=5e-12)
 
 
+@pytest.mark.long
 @given(rhos, deltas)
 def test_no_order_does_better_and_the_best_is_met(rho: Fraction, delta: Fraction) -> None:
     found = float(zcdp_epsilon(rho, delta))
@@ -43,6 +44,7 @@ def test_no_order_does_better_and_the_best_is_met(rho: Fraction, delta: Fraction
     assert best - between_orders - 1e-9 <= found <= best + 1e-9
 
 
+@pytest.mark.long
 @given(rhos, rhos, deltas, deltas)
 def test_more_rho_or_less_delta_never_lowers_epsilon(a: Fraction, b: Fraction, d: Fraction, e: Fraction) -> None:
     assert zcdp_epsilon(min(a, b), max(d, e)) <= zcdp_epsilon(max(a, b), min(d, e))
@@ -58,6 +60,7 @@ def test_there_and_back_never_gains(rho: Fraction, delta: Fraction) -> None:
         assert back >= rho * Fraction(999_999, 1_000_000)
 
 
+@pytest.mark.long
 @given(st.fractions(min_value=Fraction(1, 1000), max_value=Fraction(20)), deltas)
 def test_the_largest_rho_fits_and_the_next_does_not(epsilon: Fraction, delta: Fraction) -> None:
     rho = largest_rho(epsilon, delta)

@@ -35,6 +35,7 @@ def test_the_sensitivity_is_one_unless_given() -> None:
     assert gaussian.sigma_for(1, "1e-6") == gaussian.sigma_for(1, "1e-6", 1)
 
 
+@pytest.mark.long
 @given(sizes, deltas, sizes)
 @settings(max_examples=40)
 def test_the_noise_is_enough_and_a_little_less_is_not(epsilon: Fraction, delta: Fraction, squared: Fraction) -> None:
@@ -43,6 +44,7 @@ def test_the_noise_is_enough_and_a_little_less_is_not(epsilon: Fraction, delta: 
     assert gaussian.delta_of(epsilon, squared / (sigma * Fraction(999_999, 1_000_000)) ** 2) > delta
 
 
+@pytest.mark.long
 @given(sizes, deltas)
 @settings(max_examples=40)
 def test_there_and_back_never_gains(mu_squared: Fraction, delta: Fraction) -> None:
@@ -52,12 +54,14 @@ def test_there_and_back_never_gains(mu_squared: Fraction, delta: Fraction) -> No
         assert gaussian.largest_mu_squared(epsilon, delta) >= mu_squared * Fraction(999_999, 1_000_000)
 
 
+@pytest.mark.long
 @given(sizes, sizes, deltas, deltas)
 @settings(max_examples=40)
 def test_more_signal_or_less_delta_never_lowers_epsilon(a: Fraction, b: Fraction, d: Fraction, e: Fraction) -> None:
     assert gaussian.epsilon_of(max(d, e), min(a, b)) <= gaussian.epsilon_of(min(d, e), max(a, b))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sigma", [0.8, 2.0, 10.0])
 @pytest.mark.parametrize("delta", [1e-3, 1e-6])
 def test_google_agrees_within_its_discretisation(sigma: float, delta: float) -> None:

@@ -36,7 +36,7 @@ def test_every_kind_is_registered(calculation: Any, kinds: list[type]) -> None:
 
 @dataclass(frozen=True)
 class Forgotten:
-    """A kind of step that nobody has registered."""
+    """A kind of step that is not registered."""
 
     epsilon: Fraction = Fraction(1)
     rho: Fraction = Fraction(1)

@@ -16,18 +16,21 @@ from crestline.guarantees.rounding import round_down, round_up
 limits = st.fractions(min_value=Fraction(1, 10**9), max_value=Fraction(10**6))
 
 
+@pytest.mark.long
 @given(limits)
 def test_the_largest_below_a_limit(limit: Fraction) -> None:
     found = largest_fitting(lambda number: number <= limit)
     assert limit * (1 - Fraction(2, 10**11)) <= found <= limit
 
 
+@pytest.mark.long
 @given(limits)
 def test_the_smallest_above_a_limit(limit: Fraction) -> None:
     found = smallest_fitting(lambda number: number >= limit)
     assert limit <= found <= limit * (1 + Fraction(2, 10**11))
 
 
+@pytest.mark.long
 @given(limits, st.integers(1, 3), limits)
 def test_the_largest_whose_total_fits(budget: Fraction, power: int, scale: Fraction) -> None:
     found = largest_within(lambda number: scale * number**power + number, budget)

@@ -21,6 +21,8 @@ from crestline.guarantees.rounding import (
     round_up,
 )
 
+pytestmark = pytest.mark.long
+
 numbers = st.fractions(min_value=Fraction(-(10**12)), max_value=Fraction(10**12))
 
 

@@ -21,6 +21,7 @@ def made(counts: list[int], listed: bool) -> Histogram:
     return Histogram.from_multiplicities(Counter(counts))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("listed", [True, False])
 @given(counts=st.lists(st.integers(0, 4), max_size=12))
 def test_groups_are_the_different_counts_of_the_list(counts: list[int], listed: bool) -> None:

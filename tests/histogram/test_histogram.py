@@ -18,6 +18,7 @@ from crestline.histogram.label_order import Padding, label_order
 counts = st.dictionaries(st.text(max_size=3), st.integers(0, 5), max_size=8)
 
 
+@pytest.mark.long
 @given(counts, st.integers(1, 6))
 def test_rank_cut_and_pad(table: dict[str, int], k_bar: int) -> None:
     ranked = sorted((pair for pair in table.items() if pair[1]), key=lambda pair: (-pair[1], pair[0].encode()))

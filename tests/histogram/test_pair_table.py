@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,6 +37,7 @@ def views(pairs: Pairs) -> list[object]:
     ]
 
 
+@pytest.mark.long
 @given(triples)
 def test_each_group_has_the_views_of_its_own_pairs(found: set[tuple[int, int, int]]) -> None:
     """Digests are the numbers themselves here, as those of pairs in memory are."""
@@ -46,6 +48,7 @@ def test_each_group_has_the_views_of_its_own_pairs(found: set[tuple[int, int, in
         assert views(pairs) == views(Pairs(own[:, 0], own[:, 1]))
 
 
+@pytest.mark.long
 @given(triples, st.integers(1, 5))
 def test_views_do_not_depend_on_the_numbers_of_users_and_items(found: set[tuple[int, int, int]], more: int) -> None:
     """Somebody else's items, which come first in label order, change every number and no view of other groups."""

@@ -6,12 +6,15 @@ import math
 from collections import Counter, defaultdict
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from crestline.histogram.pairs import CELLS, Pairs, SplitMixHashing, cell_of_count
 from crestline.histogram.period_pairs import PeriodPairs
 from crestline.mechanisms.observed.weights import UNIT, gaussian_weights
+
+pytestmark = pytest.mark.long
 
 KEY = bytes(range(32))
 pairs = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 12)), max_size=60)

@@ -42,7 +42,7 @@ class Clock:
         return self.time
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.engines)])
 def make_ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeLedger]:
     """Opens a new ledger; every test that uses it runs on each of the three stores."""
     made: list[Ledger] = []

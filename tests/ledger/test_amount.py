@@ -15,6 +15,7 @@ UNITS = ("rho", "delta")
 FRACTIONS = st.fractions(min_value=0, max_value=10)
 
 
+@pytest.mark.long
 @given(FRACTIONS, FRACTIONS)
 def test_text_and_back_is_exact(loss: Fraction, failure: Fraction) -> None:
     amount = Amount(UNITS, loss, failure)

@@ -46,6 +46,7 @@ def test_a_pure_budget_gives_a_tenth_of_its_epsilon() -> None:
     assert Fraction("0.19") < epsilon <= Fraction("0.2")
 
 
+@pytest.mark.long
 def test_a_homogeneous_budget_gives_what_it_fixed() -> None:
     budget = Budget(epsilon=2, delta="1e-6", kind="homogeneous", items=50, questions=10)
     made = prepare(Question(k=5), budget=budget)
@@ -93,6 +94,7 @@ def loans(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_top_k_and_data_sets_have_the_same_defaults(loans: Path) -> None:
     whole, own = cl.Budget(epsilon=2, delta="1e-7"), cl.Budget(epsilon=1, delta="1e-8")
     with cl.Ledger.create(loans.with_name("ledger.db"), whole, analysts={"ann": own}) as ledger:

@@ -15,10 +15,12 @@ from tests.patience import PATIENCE
 
 from crestline.ledger.ledger import Ledger
 
+pytestmark = pytest.mark.engines
+
 PROCESSES, QUESTIONS, ITEMS = 64, 4, 120
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.engines)])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "ledger.db")

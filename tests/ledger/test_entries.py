@@ -28,6 +28,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=30)
 @given(st.dictionaries(st.text(), JSON))
 def test_a_value_has_one_spelling_whatever_the_order_of_its_keys(value: dict[str, Any]) -> None:

@@ -22,6 +22,8 @@ from tests.patience import PATIENCE
 
 from crestline.ledger.ledger import Ledger
 
+pytestmark = pytest.mark.engines
+
 KILLS = {"grid": 128, "random": 500}
 KILLS_ON_A_SERVER = 48
 STATES = ("reserved", "released", "settled")

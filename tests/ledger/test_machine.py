@@ -36,6 +36,8 @@ from crestline.ledger.receipt import Receipt
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.mechanisms.selection import Selection
 
+pytestmark = pytest.mark.statistics
+
 DELTA = Fraction(1, 10**9)
 ANALYSTS = [None, "ann", "bob"]
 

@@ -38,6 +38,8 @@ from crestline.ledger.periods import PeriodCharge, Person
 from crestline.ledger.receipt import Receipt
 from crestline.periods.calendar import Calendar, Periods, period_label
 
+pytestmark = pytest.mark.statistics
+
 CALENDAR = Calendar("month", "day")
 START = 2026 * 12
 PAYERS: list[str | None] = [None, "ann"]

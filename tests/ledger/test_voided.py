@@ -172,6 +172,7 @@ def test_once_a_statement_may_have_been_sent_it_stays_charged(
         assert ledger.spent().loss > 0
 
 
+@pytest.mark.long
 def test_it_is_shown(tmp_path: Path) -> None:
     from typer.testing import CliRunner
 

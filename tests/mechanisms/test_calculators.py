@@ -222,6 +222,7 @@ SLOTS = [  # for each item wanted, fewest and most
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "fewest", "most"), SLOTS, ids=lambda part: getattr(part, "__name__", None))
 def test_slots_that_nobody_asked_for(kind: Any, fewest: int, most: int) -> None:
     """As many for each item wanted as P9.1 and P12.1 say; never fewer with a bound on the items of one user."""

@@ -31,6 +31,7 @@ CORNERS = [
 TABLE = pa.table({"user": ["u1", "u2"], "item": ["a", "b"]})
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize(("epsilon", "delta", "k"), CORNERS)
 @pytest.mark.parametrize("line", MADE, ids=lambda line: line.name)

@@ -81,11 +81,13 @@ def p_values(mechanism: Any, twin: Any, rows: int, key: str) -> list[float]:
     ]
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", ARRAYS)
 def test_every_row_follows_the_law_of_its_own_histogram(name: str) -> None:
     assert min(p_values(ARRAYS[name], ARRAYS[name], ROWS, "rows")) > SIGNIFICANCE
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ONE_BY_ONE)
 def test_so_does_a_mechanism_that_releases_them_one_by_one(name: str) -> None:
     assert min(p_values(ONE_BY_ONE[name], ONE_BY_ONE[name], 60, "rows")) > SIGNIFICANCE
@@ -238,6 +240,7 @@ def test_one_user_pays_for_as_many_releases_as_they_have_groups() -> None:
     assert InGroups.from_mechanism(mechanism, 1).guarantee() == mechanism.guarantee()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("many", [2, 5])
 def test_all_draws_of_one_user_are_composed_at_once(many: int) -> None:
     """As tight as the accountant is for k·c draws, and not c times what it says of k."""

@@ -162,6 +162,7 @@ def test_sums_are_refused_by_a_part_that_counts_items() -> None:
             prepare(Question(k=3, k_bar=9, contribution=2, score=Sum("v", 1), mechanism=WRAPPERS[wrap](laplace)))
 
 
+@pytest.mark.long
 def test_a_user_of_many_items_cannot_reach_what_the_promise_rules_out() -> None:
     """400 items of 30 users each; a user of 200 of them would decide which half is named.
 

@@ -64,6 +64,7 @@ def rounded_noise(noise: str, scale: float, count: int, grid: int, reach: int = 
     return {int(place * grid): float(chance) for place, chance in zip(places, chances, strict=True)}
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("grid", [1, 3])
 def test_counts_follow_their_noise_and_the_test_has_power(noise: str, grid: int) -> None:
@@ -237,6 +238,7 @@ def test_a_selection_without_slack_leaves_its_share_of_the_budget() -> None:
     assert made.slack in (0, Fraction(1, 3 * 10**6))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("contribution", [1, 2, 3, 5, 8, 13])
 def test_the_smaller_variance_is_taken(contribution: int) -> None:
     """Laplace noise of scale s has the variance 2s²; with it no δ goes to the counts."""
@@ -305,6 +307,7 @@ class Costly(First):
         return cls()
 
 
+@pytest.mark.long
 def test_a_total_is_kept_and_spent() -> None:
     """A selection that composes badly: the two promises added, or all steps at once, spend the whole total."""
     made = NoisyCounts.for_budget(k=50, epsilon=1, delta="1e-6", mechanism=Costly)

@@ -84,7 +84,7 @@ def test_other_shapes_are_refused(text: str, message: str) -> None:
 
 
 def test_too_many_items_are_refused() -> None:
-    with pytest.raises(ParameterError, match="the head decides"):
+    with pytest.raises(ParameterError, match="only the largest counts matter"):
         read_shape("power:1", users=1000, items=10**9)
 
 

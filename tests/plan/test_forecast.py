@@ -43,6 +43,7 @@ def histogram() -> Histogram:
     return ranked_histogram(PowerLaw(0.7, users=600, items=5_000).counts(), 50)
 
 
+@pytest.mark.long
 def test_every_candidate_keeps_within_the_total() -> None:
     assert EVERYONE.epsilon is not None
     assert EVERYONE.delta is not None
@@ -71,6 +72,7 @@ def test_mechanisms_for_public_lists_wait_for_one() -> None:
             )
 
 
+@pytest.mark.long
 def test_small_questions_are_computed_and_agree_with_a_simulation() -> None:
     histogram = Histogram.from_counts({"a": 14, "b": 9, "c": 2, "d": 1}, k_bar=4)
     exact = rows(histogram, SMALL)["LimitedDomain"]

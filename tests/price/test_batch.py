@@ -47,6 +47,7 @@ def test_what_is_not_given_is_a_share_of_the_budget() -> None:
     assert charge.most.failure <= budget.delta / 500
 
 
+@pytest.mark.long
 def test_a_question_is_priced_with_the_mechanism_that_top_takes() -> None:
     budget = Budget(2, "1e-6")
     data = cl.connect(cl.Histogram.from_counts({"a": 50}, k_bar=200)).dataset("x", user="u", budget=budget)

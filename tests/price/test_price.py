@@ -42,7 +42,7 @@ def dataset(budget: cl.Budget, key: Any = 0, counts: dict[str, int] = COUNTS) ->
 
 @st.composite
 def questions(draw: st.DrawFn) -> dict[str, Any]:
-    """A question with a mechanism of its own: quick to make, so many can be tried."""
+    """A question with a mechanism of its own: fast to make, so that many can be tried."""
     k = draw(st.integers(1, 5))
     k_bar = draw(st.integers(k, 20))
     epsilon = draw(st.sampled_from(["0.02", "0.1", "0.25", "1/3"]))

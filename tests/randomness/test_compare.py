@@ -50,6 +50,7 @@ def counts_of(seed: int, columns: int) -> np.ndarray:
     return np.array([random.Random(seed + i).choice([0, 1, 2, 2, 7, 10**6]) for i in range(columns)], dtype=np.int64)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("first_bits", FIRST_BITS)
 @settings(max_examples=8)
@@ -119,6 +120,7 @@ def test_rounding_the_chosen_columns_is_rounding_all_and_choosing(first_bits: in
     assert (round_to_grid(table, Fraction(1, 4), chosen) == np.take_along_axis(everything, chosen, axis=1)).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("first_bits", [2, 64])
 @settings(max_examples=6)

@@ -42,6 +42,7 @@ def test_each_rank_follows_the_order_statistic(rank: int) -> None:
     assert kstest(drawn, beta_law(4.4 - rank, rank + 1).cdf).pvalue < SIGNIFICANCE
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", LIPSCHITZ)
 def test_groups_have_the_law_of_listed_items(name: str) -> None:
     """The two largest of five keys, in groups of 3 and 2 or one by one: the same law of the groups in order.
@@ -90,6 +91,7 @@ def test_fewer_bits_at_first_change_nothing(name: str, first_bits: int) -> None:
     assert chosen(first_bits) == chosen(64)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LIPSCHITZ)
 def test_rough_ends_and_balls_agree(name: str) -> None:
     rows, sizes = 200, (3, 10**9, 50)

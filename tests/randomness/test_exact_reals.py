@@ -31,7 +31,7 @@ def truth(real: Real) -> mpmath.mpf:
 
 
 def size(real: Real, roundings: int = 1) -> float:
-    """The sum of the sizes of all that is added up, logarithms so many times: what rounding is relative to."""
+    """Sum of the sizes of all terms, logarithms counted `roundings` times; rounding is relative to it."""
     parts = (abs(w) * (mpmath.log(a.numerator) + mpmath.log(a.denominator)) for w, a in real.logs)
     return float(abs(real.rational) + roundings * sum(parts))
 

@@ -137,6 +137,7 @@ def test_a_uniform_that_touches_an_end_is_unresolved(law: Law) -> None:
     assert low[0] == -np.inf or law.name in ("exponential", "half-logistic")
 
 
+@pytest.mark.long
 def test_many_copies_follow_the_distribution_of_the_maximum(law: Law) -> None:
     """A Kolmogorov–Smirnov test of the maximum of 5 noises, significance 1e-9; 10% off in scale is rejected."""
     from scipy.stats import kstest

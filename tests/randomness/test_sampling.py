@@ -112,6 +112,7 @@ def test_a_huge_deck_costs_what_is_dealt() -> None:
     assert max(found) < 2**61
 
 
+@pytest.mark.long
 @given(st.data())
 def test_cards_dealt_in_one_go_are_those_of_a_deck(data: st.DataObject) -> None:
     size = data.draw(st.sampled_from([12, 1000]))

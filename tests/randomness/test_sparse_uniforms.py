@@ -85,6 +85,7 @@ def test_single_words_are_those_of_the_table_before_and_after_it_is_drawn() -> N
     assert uniforms.words[0, outside] == passed_over[0] < 2**64 - 2**48
 
 
+@pytest.mark.long
 def test_a_second_look_sees_the_same_table() -> None:
     uniforms, least = table("twice"), least_words()
     first, lower = uniforms.hits_above(least), least // 2
@@ -223,6 +224,7 @@ def test_few_columns_are_taken_along_by_the_level_below(monkeypatch: pytest.Monk
     assert np.unique(module._merge_levels(places, 1)).tolist() == [0]
 
 
+@pytest.mark.statistics
 def test_releases_from_sparse_uniforms_follow_the_law_and_ten_percent_would_be_noticed() -> None:
     """Chi-square at 1e-9 of the first item: eight leaders one by one, and the long tail together."""
     k_bar, trials = 3000, 20_000
@@ -278,7 +280,7 @@ def test_no_cell_at_the_end_of_a_batch_is_forgotten(cells: int) -> None:
 
 @pytest.mark.parametrize("level", LEVELS[1:4])
 def test_a_level_of_a_single_column(level: int) -> None:
-    """All cells of it that begin with so many ones are found, and in their rows."""
+    """All cells of it that begin with `level` ones are found, and in their rows."""
     least = np.zeros(2000, dtype=np.uint64)
     least[1234] = 2**64 - 2 ** (64 - level)
     uniforms = replay("single column").uniforms(400, 2000)
@@ -330,7 +332,7 @@ def test_a_length_right_at_the_bound_is_decided_by_further_bits(monkeypatch: pyt
 
 
 class Zeros:
-    """Words of nought for whoever asks for words; gaps are drawn as always."""
+    """Words of zero; gaps are drawn as usual."""
 
     def __init__(self) -> None:
         self.drawn: list[int] = []

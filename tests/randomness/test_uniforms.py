@@ -1,4 +1,4 @@
-"""Uniforms: what is known of them after so many bits, and tables made of other tables."""
+"""Uniforms: their bounds after a number of bits, and tables made of other tables."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_picked_columns_keep_their_words_and_tails() -> None:
 
 def test_the_first_64_bits_are_known_without_more() -> None:
     def never(index: int, bits: int) -> int:
-        raise AssertionError("nobody asked for more")
+        raise AssertionError("no further bits were needed")
 
     table = Uniforms(np.array([[2**63 + 5, 7]], dtype=np.uint64), 64, never)
     assert [table.prefix(index, 64) for index in range(2)] == [2**63 + 5, 7]

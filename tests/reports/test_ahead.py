@@ -26,7 +26,7 @@ TABLE = rows()
 MakeLedger = Callable[[Clock], Ledger]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.engines)])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeLedger]:
     """Opens the same ledger each time, as a process does that starts again."""
     address = tmp_path / "ledger.db" if request.param == "sqlite" else request.getfixturevalue("postgres_database")
@@ -56,6 +56,7 @@ def spend_all(ledger: Ledger, period: str) -> int:
     raise AssertionError("a budget that never ends")
 
 
+@pytest.mark.long
 def test_the_next_periods_are_reserved_and_no_other_question_takes_them(make: MakeLedger) -> None:
     clock = Clock()
     ledger = make(clock)
@@ -77,6 +78,7 @@ def test_the_next_periods_are_reserved_and_no_other_question_takes_them(make: Ma
         assert again.verify().findings == ()
 
 
+@pytest.mark.long
 def test_without_a_reservation_the_others_take_it_all() -> None:
     clock = Clock()
     ledger = Ledger.in_memory(WEEKLY, clock=clock)
@@ -86,6 +88,7 @@ def test_without_a_reservation_the_others_take_it_all() -> None:
     assert made(ledger, PLAIN).editions[-1].status == "missed"
 
 
+@pytest.mark.long
 def test_after_downtime_it_catches_up_from_what_is_reserved_and_beyond(make: MakeLedger) -> None:
     clock = Clock()
     ledger = make(clock)
@@ -212,6 +215,7 @@ def test_what_is_reserved_for_a_report_that_is_gone_is_given_back(make: MakeLedg
     assert ledger.verify().findings == ()
 
 
+@pytest.mark.long
 def test_where_too_little_is_left_nothing_is_reserved_and_no_refusal_is_written() -> None:
     ledger = Ledger.in_memory(WEEKLY, clock=Clock())
     made(ledger, PLAIN)
@@ -260,6 +264,7 @@ def test_a_notebook_reserves_ahead_too() -> None:
     assert [one.reserved for one in series.ahead] == [True, True]
 
 
+@pytest.mark.long
 def test_the_configuration_the_command_and_the_ledger_show_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -77,6 +77,7 @@ def test_each_period_that_has_ended_is_asked_once() -> None:
     assert ledger.verify().findings == ()
 
 
+@pytest.mark.long
 def test_what_is_in_the_data_does_not_decide_what_is_asked() -> None:
     ledger = Ledger.in_memory(WEEKLY, clock=Clock())
     empty = run_report(REPORT, source=open_source(rows().slice(0, 0)), ledger=ledger, entropy=system())
@@ -133,6 +134,7 @@ def test_what_was_charged_and_lost_is_not_asked_again(monkeypatch: pytest.Monkey
     assert ledger.spent(period="2026-W41") == charged
 
 
+@pytest.mark.long
 def test_a_quarter_of_months_is_a_report_and_a_month_of_weeks_is_not() -> None:
     monthly = Ledger.in_memory(cl.Budget(4, "1e-6", per="month", time="day"), clock=Clock())
     quarters = made(monthly, replace(REPORT, every="quarter", since="2026-Q3"))
@@ -182,6 +184,7 @@ def test_the_picture_has_gaps_where_an_answer_stopped() -> None:
     assert "stopped" in [text.text for text in drawn.iter(f"{space}text")]
 
 
+@pytest.mark.long
 def test_names_of_items_are_only_text() -> None:
     table = pa.table({"user": list(range(900)), "item": ["<script>&"] * 900, "day": [MONDAY] * 900})
     ledger = Ledger.in_memory(WEEKLY, clock=Clock())

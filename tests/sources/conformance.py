@@ -188,6 +188,7 @@ class SourceConformance:
             kept = [text for text, verdict in zip(texts, rows[row["user"]], strict=True) if verdict]
             assert (row, kept) == (row, [text for text in texts if WHERE[text](row)])
 
+    @pytest.mark.long
     @pytest.mark.parametrize("name", total.COLUMNS)
     def test_comparisons_are_defined_for_every_value(self, engine: Engine, name: str) -> None:
         kind, cells, values = total.COLUMNS[name]
@@ -200,6 +201,7 @@ class SourceConformance:
         asked = question(user="yes", where="n > 2", contribution=2)
         agrees(filtered, FILTERED, asked, WHERE["n > 2"])
 
+    @pytest.mark.long
     def test_hostile_column_names(self, engine: Engine) -> None:
         names = [
             "select",
@@ -247,6 +249,7 @@ class SourceConformance:
                 ask(source, question(where=f"item = '{text}' or true; drop table events"))
         agrees(source, table, question())
 
+    @pytest.mark.long
     def test_a_label_of_a_megabyte(self, engine: Engine) -> None:
         long = "é" * 500_000
         table = events(pa.string(), [long, long, long + "x", "short"])
@@ -254,6 +257,7 @@ class SourceConformance:
         assert agrees(source, table, question(2)).items[0] == long
         agrees(source, table, question(3, contribution=1))
 
+    @pytest.mark.long
     def test_a_user_in_every_item_and_an_item_in_every_user(self, engine: Engine) -> None:
         n = 2_000
         users = [*range(n), *([n] * n), *range(n)]
@@ -263,6 +267,7 @@ class SourceConformance:
         assert agrees(source, table, question(3)).counts == (n, 2, 2)
         assert agrees(source, table, question(3, contribution=1)).k_bar == 3
 
+    @pytest.mark.long
     def test_a_hundred_thousand_rows_of_one_user(self, engine: Engine) -> None:
         """A plan that compares all rows with each other would take 10^10 steps."""
         _one_user_has_rows(engine, 100_000)
@@ -272,6 +277,7 @@ class SourceConformance:
     def test_a_million_rows_of_one_user(self, engine: Engine) -> None:
         _one_user_has_rows(engine, 1_000_000)
 
+    @pytest.mark.long
     def test_no_query_returns_more_than_k_bar_and_one_rows(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -41,6 +41,7 @@ def expected(
 class CoverageConformance:
     """Inherit, and provide `engine`."""
 
+    @pytest.mark.long
     @pytest.mark.parametrize("kind", ITEMS)
     def test_users_of_items_of_every_type(self, engine: Engine, kind: str) -> None:
         arrow, items = ITEMS[kind]
@@ -75,6 +76,7 @@ class CoverageConformance:
         labels = sorted({item for _, item in pairs}, key=repr)[:1]
         assert reached(source, one, labels) == expected(FILTERED, one, labels, WHERE["n > 2"])
 
+    @pytest.mark.long
     @pytest.mark.parametrize("contribution", [None, 1])
     def test_over_several_periods_a_user_counts_once(self, engine: Engine, contribution: int | None) -> None:
         rows = made_up()

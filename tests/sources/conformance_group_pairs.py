@@ -174,6 +174,7 @@ def agrees(
 class GroupPairConformance:
     """Inherit, and provide `engine`."""
 
+    @pytest.mark.long
     @pytest.mark.parametrize(
         "options",
         [
@@ -208,6 +209,7 @@ class GroupPairConformance:
         }
         agrees(engine.source(pa.table(rows)), pa.table(rows), grouped(groups_per_user=2))
 
+    @pytest.mark.long
     def test_no_pairs_no_groups_unless_they_are_listed(self, engine: Engine) -> None:
         nothing = MANY.slice(0, 0)
         assert agrees(engine.source(nothing), nothing, grouped()) == {}
@@ -217,6 +219,7 @@ class GroupPairConformance:
         monkeypatch.setattr(group_pairs, "_ROWS", 7)
         agrees(engine.source(MANY), MANY, grouped(groups_per_user=9))
 
+    @pytest.mark.long
     def test_one_user_moves_only_a_few_groups_and_no_hash_of_others(self, engine: Engine) -> None:
         """Without a user every other item stays in its bucket and every other user keeps what they kept, though all
         numbers are others: P18.2 for every key."""
@@ -260,6 +263,7 @@ class GroupPairConformance:
             for group, views in theirs.items():
                 every_view_of_periods_agrees(views, names, [part.get(group, set()) for part in kept])
 
+    @pytest.mark.long
     def test_over_several_periods_a_user_counts_once_for_a_floor(self, engine: Engine) -> None:
         """Of a group as of an item: somebody in two periods is one user."""
         rows: list[dict[str, Any]] = [
@@ -281,6 +285,7 @@ class GroupPairConformance:
         half = int(weights[1])
         assert score == {"three": 2 * half + int(weights[0]) - 2 * int(weights[0])}  # a user of two items weighs less
 
+    @pytest.mark.long
     def test_what_stands_out_in_a_group_is_named_by_the_sieve(self, engine: Engine) -> None:
         users = [f"u{n}" for n in range(400)]
         table = pa.table(

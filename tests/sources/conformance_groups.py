@@ -120,6 +120,7 @@ def grouped(k_bar: int = 5, **options: Any) -> Question:
 class GroupConformance:
     """Inherit, and provide `engine`."""
 
+    @pytest.mark.long
     @pytest.mark.parametrize(
         "options",
         [
@@ -167,6 +168,7 @@ class GroupConformance:
             group: part.counts for group, part in second.items()
         }
 
+    @pytest.mark.long
     def test_over_several_periods_groups_are_chosen_in_each_and_a_user_counts_once(self, engine: Engine) -> None:
         months = [date(2026, 9, 5), date(2026, 10, 5)]
         rows: list[dict[str, Any]] = [
@@ -227,6 +229,7 @@ class GroupConformance:
             assert part.names([(1, 1, 0), (0, 1, 4), (1, 1, 0)]) == ["y", "é", "y"]
             assert part.names([]) == []
 
+    @pytest.mark.long
     def test_many_groups_of_scores_come_in_several_tables(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -263,6 +266,7 @@ class GroupConformance:
         }
         assert listed(engine.source(MANY), asked) == expected
 
+    @pytest.mark.long
     def test_an_empty_table_has_no_scores(self, engine: Engine) -> None:
         nothing = engine.source(MANY.slice(0, 0))
         assert observed(nothing, grouped(contribution=1), (1,)) == {}
@@ -283,6 +287,7 @@ class GroupConformance:
             "h": ("a", (2, 0)),
         }
 
+    @pytest.mark.long
     def test_an_empty_table_has_no_group(self, engine: Engine) -> None:
         nothing = MANY.slice(0, 0)
         assert tables(engine.source(nothing), grouped()) == {}

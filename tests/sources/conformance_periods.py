@@ -100,6 +100,7 @@ class PeriodConformance:
         )
         assert {item: count for item, count in zip(found.items, found.counts, strict=True) if count} == dict(expected)
 
+    @pytest.mark.long
     @pytest.mark.parametrize("weights", [(1, 1), (4, 3, 2)])
     def test_an_item_weighs_the_largest_of_a_users_weights(self, engine: Engine, weights: tuple[int, ...]) -> None:
         rows = made_up()
@@ -123,6 +124,7 @@ class PeriodConformance:
             found = dict(zip(observed.names(places), map(observed.score_of, places), strict=True))
         assert found == dict(expected)
 
+    @pytest.mark.long
     def test_views_of_pairs_are_for_a_user_and_a_period(self, engine: Engine) -> None:
         """The views of the sieve over two weeks, of all pairs and of those in some buckets (P16.2)."""
         rows, buckets = made_up(), 8

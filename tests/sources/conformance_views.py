@@ -107,6 +107,7 @@ class ViewConformance:
         table = crowd(items, arrow)
         agrees(engine.source(table), table, question(), some)
 
+    @pytest.mark.long
     @LOOKS
     @pytest.mark.parametrize("columns", [("item", "n"), ("item", "day", "n")], ids=["two", "three"])
     def test_views_of_several_columns(self, engine: Engine, columns: tuple[str, ...], some: bool) -> None:

@@ -20,6 +20,8 @@ from tests.sources.engines import ClickHouse
 from tests.sources.pairs import Pair, PairSuite, found_by_filters
 from tests.sources.pairs_servers import clickhouse_columns, selects
 
+pytestmark = pytest.mark.engines
+
 
 @pytest.fixture(scope="session")
 def engine() -> ClickHouse:
@@ -31,6 +33,7 @@ def client_of(source: SlotSource) -> Any:
     return source._runner._engine.con  # type: ignore[attr-defined] # the connection is nobody else's business
 
 
+@pytest.mark.sample(n=1)
 class TestClickHouse(Conformance):
     tested_engine = "clickhouse"
 

@@ -21,6 +21,8 @@ from tests.sources.conforming import Conformance
 from tests.sources.engines import DataFusion
 from tests.sources.pairs import Pair, PairSuite, found_by_keys
 
+pytestmark = pytest.mark.engines
+
 
 @pytest.fixture(scope="session")
 def engine() -> DataFusion:
@@ -28,6 +30,7 @@ def engine() -> DataFusion:
     return DataFusion()
 
 
+@pytest.mark.sample(n=1)
 class TestDataFusion(Conformance):
     tested_engine = "datafusion"
 

@@ -7,12 +7,15 @@ import pytest
 from tests.sources.conforming import Conformance
 from tests.sources.engines import Embedded
 
+pytestmark = pytest.mark.engines
+
 
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Embedded:
     return Embedded(tmp_path_factory.mktemp("embedded"))
 
 
+@pytest.mark.sample(n=1)
 class TestEmbedded(Conformance):
     """Everything in the suite."""
 

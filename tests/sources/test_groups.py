@@ -51,6 +51,7 @@ def test_an_engine_and_plain_python_agree(rows: list[oracle.Row], bounds: dict[s
     assert view(found) == view(oracle_groups.families(rows, asked, KEY, listed=bounds["groups"]))
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(ROWS, BOUNDS, st.integers(0, 5))
 def test_one_user_changes_few_groups_by_one_user_each(

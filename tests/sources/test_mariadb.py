@@ -26,6 +26,8 @@ from tests.sources.engines import MariaDB, mariadb_connection
 from tests.sources.pairs import Pair, PairSuite, found_by_keys
 from tests.sources.pairs_servers import mariadb_columns, selects
 
+pytestmark = pytest.mark.engines
+
 
 @pytest.fixture(scope="session")
 def engine(mariadb_url: str) -> Iterator[MariaDB]:
@@ -57,6 +59,7 @@ def own_connection(engine: MariaDB) -> Any:
         return ibis.mysql.connect(host=parts.hostname, port=parts.port, user=parts.username, database=database)
 
 
+@pytest.mark.sample(n=1)
 class TestMariaDB(Conformance):
     tested_engine = "mariadb"
 

@@ -23,6 +23,8 @@ from crestline.sources.memory_copy import CachedSource, may_be_kept, with_memory
 from crestline.sources.pool import Pool
 from tests.sources.pair_views.test_coded import KEYS, ranked, seen, table
 
+pytestmark = pytest.mark.long
+
 COLUMNS = ("item", "year"), ("place", "amount", "item")
 BIG = 1 << 30
 QUESTIONS: list[dict[str, Any]] = [

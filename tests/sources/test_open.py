@@ -136,6 +136,7 @@ def test_a_missing_table(tmp_path: Path) -> None:
         open_source(f"duckdb:///{database(tmp_path)}", table="nope")
 
 
+@pytest.mark.engines
 def test_opening_nothing_imports_no_engine() -> None:
     heavy = {"ibis", "duckdb", "pandas", "pyarrow", "sqlglot"}
     code = f"import sys, crestline.sources; assert not {heavy!r} & set(sys.modules)"

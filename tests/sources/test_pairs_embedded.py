@@ -13,6 +13,8 @@ from crestline.sources import open_source
 from crestline.sources.source import SlotSource
 from tests.sources.pairs import Pair, PairSuite
 
+pytestmark = pytest.mark.statistics
+
 
 def opened(kind: str, path: str) -> SlotSource:
     return open_source(f"duckdb:///{path}", table=TABLE) if kind == "duckdb" else open_source(path)
@@ -47,6 +49,7 @@ class TestDatabase(PairSuite):
         return files(tmp_path_factory.mktemp("pairs"), "duckdb", 6, 0)
 
 
+@pytest.mark.full
 @pytest.mark.slow
 class TestDatabaseInFull(PairSuite):
     """Every comparison of every column with every literal."""

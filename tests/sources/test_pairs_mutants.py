@@ -26,6 +26,8 @@ from tests.sources.expression.test_public_list_snapshot import made
 from tests.sources.pairs import Pair, found_by_filters, found_by_keys, found_by_scores
 from tests.sources.test_pairs_files import told_by_a_file, told_by_a_line
 
+pytestmark = pytest.mark.statistics
+
 
 def memory(*names: str) -> Pair:
     """A pair of tables in memory with these columns."""

@@ -15,6 +15,8 @@ from crestline.sources import open_source
 from crestline.sources.source import SlotSource
 from tests.sources.pairs import Pair, question, told_apart
 
+pytestmark = pytest.mark.statistics
+
 ASKED = (question(), question(item=("value",), contribution=2), question(where="not (value is null)"))
 NO_TEXT = pa.array([b"\xff\xfe"], pa.binary()).view(pa.string())
 

@@ -27,6 +27,8 @@ from tests.sources.engines import Postgres
 from tests.sources.pairs import Pair, PairSuite, found_by_scores
 from tests.sources.pairs_servers import postgres_columns, selects
 
+pytestmark = pytest.mark.engines
+
 LONG = 10**45 + 7  # longer than Python's decimals calculate by default
 
 
@@ -49,6 +51,7 @@ def rows_of(table: pa.Table) -> str:
     return ", ".join(f"({user}, {item})" for user, item in zip(*table.to_pydict().values(), strict=True))
 
 
+@pytest.mark.sample(n=1)
 class TestPostgres(Conformance):
     tested_engine = "postgres"
 

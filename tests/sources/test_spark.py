@@ -28,7 +28,7 @@ from tests.sources.pairs import Pair, PairSuite, found_by_filters, found_by_scor
 from tests.sources.pairs_servers import names, selects, spark_columns
 from tests.spark_cluster import CONNECT, cluster_settings, connect_url, running_cluster, session_on
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.engines, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 # One small table is asked at a time: what is meant for large ones would only cost time.
 _SMALL = {
@@ -72,6 +72,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark]:
         session.stop()
 
 
+@pytest.mark.sample(n=1)
 class TestSpark(Conformance):
     tested_engine = "pyspark"
 

@@ -24,6 +24,8 @@ from tests.sources.engines import SQLite
 from tests.sources.pairs import Pair, PairSuite, found_by_keys
 from tests.sources.pairs_servers import selects, sqlite_columns
 
+pytestmark = pytest.mark.engines
+
 
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> SQLite:
@@ -46,6 +48,7 @@ def counted(table: SlotSource, **options: Any) -> dict[Any, int]:
     return {item: count for item, count in zip(found.items, found.counts, strict=True) if count}
 
 
+@pytest.mark.sample(n=1)
 class TestSQLite(Conformance):
     tested_engine = "sqlite"
 

@@ -48,6 +48,7 @@ def test_the_rows_are_read_every_time() -> None:
     assert isinstance(source.top_counts(asked()).items[0], Padding)
 
 
+@pytest.mark.long
 def test_a_new_key_chooses_anew_what_a_user_contributes() -> None:
     source, question = open_source(VISITS), asked(contribution=1)
     source.check(question)

@@ -9,6 +9,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import crestline.mechanisms
 from crestline.mechanisms.catalogue import CATALOGUE, PARTS
 
@@ -39,6 +41,7 @@ def test_what_is_written_wrongly_must_be_refused() -> None:
     assert wrong.count("# type: ignore[") == 11
 
 
+@pytest.mark.engines
 def test_no_mechanism_is_loaded_before_it_is_asked_for() -> None:
     code = "import sys, crestline.mechanisms; print([name for name in sys.modules if 'mechanisms.' in name])"
     environment = os.environ | {"PYTHONPATH": str(SOURCE)}

@@ -26,6 +26,8 @@ from crestline.web.settings.reader import load_config
 from tests.patience import PATIENCE
 from tests.web.conftest import CONFIG, Service, started
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.long
 def test_the_whole_path(service: Service) -> None:

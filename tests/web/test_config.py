@@ -130,6 +130,7 @@ def test_what_the_file_names_must_be_there(folder: Path, old: str, new: str, say
     assert f"{path}:{line(text, new)}: " in str(refusal.value)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("old", "new"), [("epsilon = 8", "epsilon = 9"), ("epsilon = 4", "epsilon = 3")])
 def test_a_budget_is_never_changed(folder: Path, old: str, new: str) -> None:
     path = folder / "crestline.toml"
@@ -142,6 +143,7 @@ def test_a_budget_is_never_changed(folder: Path, old: str, new: str) -> None:
     assert f"{path}:{line(text, new)}: " in str(refusal.value)
 
 
+@pytest.mark.long
 def test_serve_check(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = folder / "crestline.toml"
     assert run(["serve", str(path), "--check"]) == 0
@@ -164,6 +166,7 @@ def test_the_configuration_in_the_docs_is_read(tmp_path: Path) -> None:
     assert load_config(tmp_path / "crestline.toml").limits == shown.limits  # the defaults are as shown
 
 
+@pytest.mark.long
 def test_the_users_of_a_data_set_are_never_changed(folder: Path) -> None:
     open_state(load_config(folder / "crestline.toml")).close()
     changed = CONFIG.replace(

@@ -12,6 +12,8 @@ from crestline.errors import QuestionError
 from tests.web.conftest import CONFIG, Service, started
 from tests.web.pages.conftest import Visit
 
+pytestmark = pytest.mark.long
+
 GROUPED = CONFIG.replace('filters = ["country"]', 'filters = ["country"]\ngroups = ["country", "genre"]')
 
 

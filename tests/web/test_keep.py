@@ -45,6 +45,7 @@ def source_of(state: ServiceState) -> object:
     return served.inner
 
 
+@pytest.mark.long
 def test_questions_are_answered_from_the_copy(tmp_path: Path) -> None:
     state = opened(tmp_path, 'version = "1"\nkeep = true')
     assert isinstance(source_of(state), CachedSource)
@@ -62,6 +63,7 @@ def test_a_check_reads_no_rows(tmp_path: Path) -> None:
     state.close()
 
 
+@pytest.mark.long
 def test_a_copy_that_does_not_fit_is_told_to_the_owner_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     many = DATA + DATA.partition("\n")[2] * 50  # more than the one MiB that a copy may take
     with caplog.at_level(logging.WARNING, "crestline.service"):

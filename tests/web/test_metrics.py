@@ -25,6 +25,7 @@ def counted(text: str) -> dict[str, float]:
     return {name: float(value) for name, value in re.findall(r"^([a-z]\S*) (\S+)$", text, re.MULTILINE)}
 
 
+@pytest.mark.long
 def test_what_is_counted(service: Service) -> None:
     service.top()
     service.top()  # served again
@@ -52,6 +53,7 @@ def test_what_is_counted(service: Service) -> None:
     assert not [word for word in ("salary", "private/path", "Rivers", "ann") if word in text]
 
 
+@pytest.mark.long
 def test_an_owner_may_read_them_and_nobody_else_from_outside(service: Service) -> None:
     assert service.get("/metrics", "olga").status_code == 200
     for who in (None, "ann", "nonsense"):
@@ -101,6 +103,7 @@ with metrics.dataset("loans").track_connection():
 """
 
 
+@pytest.mark.engines
 def test_workers_tell_one_sum_and_those_that_ended_use_nothing(tmp_path: Path) -> None:
     """One process counts, starts another that counts and ends, and tells both; what the other used is free again."""
     environment = {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path), "PYTHONPATH": ":".join(sys.path)}

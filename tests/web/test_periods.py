@@ -30,6 +30,7 @@ def monthly(tmp_path: Path) -> Iterator[Service]:
         yield running
 
 
+@pytest.mark.long
 def test_periods_over_http(monthly: Service) -> None:
     first = monthly.top(period="2025-09").json()
     assert first["items"] == ["Rivers"]
@@ -44,6 +45,7 @@ def test_periods_over_http(monthly: Service) -> None:
         assert monthly.top(**changes).status_code in (400, 422), changes
 
 
+@pytest.mark.long
 def test_the_form_and_the_calendar(monthly: Service) -> None:
     client = monthly.client
     client.base_url = "https://testserver"

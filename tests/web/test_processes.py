@@ -16,11 +16,11 @@ from tests.patience import PATIENCE
 from tests.web.processes import Server, serving, write_service
 from tests.web.traffic import Client, Plan, Told, check_books, send
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.engines, pytest.mark.slow]
 AMPLE = 1000.0
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.engines)])
 def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "ledger.db")

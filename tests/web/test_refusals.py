@@ -7,6 +7,8 @@ import re
 from http.client import HTTPConnection
 from pathlib import Path
 
+import pytest
+
 from crestline.errors import BudgetExhausted
 from crestline.web.access.tokens import Tokens
 from crestline.web.problems import problem_of
@@ -16,6 +18,8 @@ from crestline.web.utc_clock import utc_now
 from tests.patience import PATIENCE
 from tests.web.conftest import CONFIG, write_loans
 from tests.web.processes import serving
+
+pytestmark = pytest.mark.engines
 
 STRANGER = "cl_aaaaaaaaaaaaa_" + "A" * 43
 NUMBER = re.compile(r"[0-9a-f]{16}")

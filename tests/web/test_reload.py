@@ -18,6 +18,8 @@ from tests.web.conftest import Service
 from tests.web.processes import Server, write_service
 from tests.web.test_metrics import metrics_of
 
+pytestmark = pytest.mark.engines
+
 
 def follow(service: Service, folder: Path, change: tuple[str, str], caplog: pytest.LogCaptureFixture) -> dict[str, str]:
     """Change the file, reload it, and give the line that says what came of it."""

@@ -28,7 +28,7 @@ def now() -> datetime:
     return datetime(2026, 11, 1, tzinfo=UTC)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.engines)])
 def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     address = str(tmp_path / "ledger.db") if request.param == "sqlite" else request.getfixturevalue("postgres_database")
     Store.create(address, now, 5.0).close()

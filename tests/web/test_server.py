@@ -79,6 +79,7 @@ def test_nine_hundred_half_sent_requests_keep_nobody_out(folder: Path) -> None:
         assert httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=PATIENCE).status_code == 200
 
 
+@pytest.mark.long
 def test_no_redirect_repeats_the_host_that_a_request_names(folder: Path) -> None:
     with listening(folder) as port:
         response = httpx.get(f"http://127.0.0.1:{port}/healthz/", headers={"Host": "elsewhere.example"})

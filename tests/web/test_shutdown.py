@@ -28,6 +28,8 @@ from tests.web.warehouse import (
     until,
 )
 
+pytestmark = pytest.mark.engines
+
 STALLED = 120  # seconds for which a busy machine may keep a process from running
 ENDED = (0, -signal.SIGTERM)  # by itself, or passing the signal on once everything was done
 

@@ -13,6 +13,8 @@ from tests.servers import Postgres, own_postgres
 from tests.web.processes import serving, write_service
 from tests.web.warehouse import ANALYST, Asker, assert_exact, backend_waiting, fill_warehouse, held_up, kinds
 
+pytestmark = pytest.mark.engines
+
 
 @pytest.fixture(scope="module")
 def warehouse() -> Iterator[tuple[Postgres, str]]:

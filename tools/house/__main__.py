@@ -3,8 +3,9 @@
     scripts/house             prints every figure, and fails when one is above its ceiling
     scripts/house --all       the same with everything that is counted
 
-A ceiling is what has been reached so far. A commit that makes a figure better lowers its ceiling here; one that makes
-it worse raises the ceiling and gives its reason beside it. At its goal a figure has no ceiling of its own any more.
+A ceiling is the lowest value so far. A commit that improves a figure lowers its ceiling here. A commit that makes a
+figure worse raises its ceiling and states a new reason; a ceiling that is raised without a new reason fails. At its
+goal a figure needs no ceiling.
 """
 
 from __future__ import annotations
@@ -15,48 +16,61 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.house import figures, traces
+from tools.house.ceilings import previous_text, raised_without_reason
 from tools.house.cycles import cycles
-from tools.house.rooms import silent_cases
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "crestline"
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A count of the source: a number, or what is counted."""
+    """A count of the source: a number, or a list of what is counted.
+
+    `reason` states why the ceiling was last raised.
+    """
 
     name: str
     count: Callable[[Path], float | Sequence[str]]
     ceiling: float
     goal: float
+    reason: str = ""
 
 
-# The ceiling of lines was 45,949 before names became longer: wrapped lines, and no other change.
 FIGURES = (
-    Figure("lines, templates and styles included", figures.lines, 46_674, 42_000),
+    Figure(
+        "lines, templates and styles included",
+        figures.lines,
+        48_005,
+        42_000,
+        reason="docstrings of public objects, now of all rooms, have sections for arguments and results",
+    ),
     Figure("files", figures.files, 429, 260),
     Figure("functions", figures.functions, 3_828, 3_100),
-    Figure("per cent of lines that are imports", figures.import_share, 10.5, 6.5),
-    Figure("functions named by a participle alone", figures.participles, 9, 9),
+    Figure("per cent of lines that are imports", figures.import_share, 10.2, 6.5),
+    Figure("functions named by a participle alone", figures.participles, 7, 7),
     Figure("modules that one other module imports", figures.imported_once, 121, 30),
     Figure("annotations outside sources that are an alias of Any", figures.any_aliases, 96, 60),
     Figure("names of mechanisms outside mechanisms and prepare/auto_rules.py", figures.mechanism_names, 7, 0),
     Figure("modules that read question.by", figures.readers_of_by, 18, 4),
     Figure("functions that a second top_k runs", traces.functions_of_top_k, 447, 180),
     Figure("modules that a second top_k runs", traces.modules_of_top_k, 80, 40),
+    Figure("functions that a second question over HTTP runs", traces.functions_of_request, 858, 450),
+    Figure("modules that a second question over HTTP runs", traces.modules_of_request, 139, 75),
     Figure("functions outside commands with more than 7 parameters", figures.wide_functions, 0, 0),
     Figure("mechanism: Any", figures.any_mechanisms, 0, 0),
     Figure("annotations that are Any", figures.any_annotations, 14, 14),
     Figure("hasattr and getattr on mechanisms, outside third_party and audit", figures.probes, 0, 0),
     Figure("package cycles, imports inside functions included", cycles, 0, 0),
     Figure("notes to the mutation runner", figures.notes_to_tools, 0, 0),
-    Figure("cases of the import test that assert nothing", silent_cases, 0, 0),
     Figure("modules of tests whose types are not checked", figures.unchecked_tests, 0, 0),
 )
 
 
 def main(arguments: Sequence[str], source: Path = SOURCE) -> int:
-    worse = 0
+    unexplained = raised_without_reason(previous_text(), Path(__file__).read_text(encoding="utf-8"))
+    for name in unexplained:
+        print(f"the ceiling of {name!r} was raised without a new reason, see tools/house/__main__.py")
+    worse = len(unexplained)
     for figure in FIGURES:
         found = figure.count(source)
         listed = () if isinstance(found, int | float) else found

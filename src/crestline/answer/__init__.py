@@ -1,1 +1,1 @@
-"""Stage 6: what is said back."""
+"""Stage 6: the answer and how it is displayed."""

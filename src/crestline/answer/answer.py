@@ -1,4 +1,4 @@
-"""Answer: the released items, the promise behind them, what was paid, and why it stopped."""
+"""Answer: the released items, their guarantee, their payment, and whether the mechanism stopped early."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from crestline.histogram.label_order import Label, label_order
 from crestline.histogram.route import Route
 from crestline.question import Question
 
-# The mechanisms that compare items with a threshold, not with the next count; the second finds it by noisy looks.
+# Mechanisms that compare items with a threshold instead of the next count; the sieve finds it by noisy queries.
 _WITH_THRESHOLD, SIEVE = ("Observed", "Sieve"), "Sieve"
 
 if TYPE_CHECKING:
@@ -33,8 +33,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Choice(HasLazyFields):
-    """Which mechanism answered, with its exact parameters, why it was chosen, and what the next best would have given.
-    All of it follows from the call alone."""
+    """The mechanism that was chosen and the reason; all of it follows from the question, not from the data.
+
+    Attributes:
+        name: Class name of the mechanism.
+        parameters: Its exact parameters as text.
+        reason: Why it was chosen.
+        instead: What the next best mechanism would have given; empty without one.
+    """
 
     name: str
     parameters: Mapping[str, str]
@@ -44,13 +50,18 @@ class Choice(HasLazyFields):
 
 @dataclass(frozen=True)
 class Bill:
-    """What a ledger was charged for an answer, and what is left: in the ledger's own units, and as parts of the budget.
+    """What a ledger was charged for an answer, and what remains.
 
-    reserved, paid, remaining   in the units of the budget
-    receipt                     the number of the reservation; where an analyst is named, among their own questions
-    share, left                 the part of the whole budget that was paid, and that is left; by the scarcer unit
-    more                        how many answers at this price what is left pays for
-    left_epsilon                what is left is worth a budget of this ε
+    Attributes:
+        ledger: Address of the ledger.
+        reserved: What was reserved, in units of the budget.
+        paid: What was charged at settlement, in units of the budget.
+        remaining: What may still be charged, in units of the budget.
+        receipt: Number of the reservation; of an analyst's question, the number among that analyst's questions.
+        share: Share of the whole budget that was paid, in the scarcer unit.
+        left: Share of the whole budget that remains, in the scarcer unit.
+        more: Number of further answers at this price that fit; None if the price is zero.
+        left_epsilon: The ε that a budget of the remaining size would have.
     """
 
     ledger: str
@@ -65,7 +76,7 @@ class Bill:
 
     @property
     def summary(self) -> str:
-        """What was paid and what is left, as people read it; in units where an earlier version wrote the bill."""
+        """The payment and the remaining budget in words; in units of the budget if the bill states no shares."""
         if self.share is None or self.left is None:
             return f"{self.paid} (reserved {self.reserved}); left in the ledger {self.ledger}: {self.remaining}"
         where = f" ({self.ledger})" if self.ledger else ""
@@ -73,7 +84,7 @@ class Bill:
 
     @property
     def remaining_text(self) -> str:
-        """What is left, as people read it."""
+        """The remaining budget in words."""
         if self.left is None:
             return self.remaining
         worth = "" if self.left_epsilon is None else f" (worth epsilon {self.left_epsilon:.3g})"
@@ -81,7 +92,7 @@ class Bill:
 
 
 def more_answers_text(number: int | None) -> str:
-    """How many more answers at the same price."""
+    """Words for the number of further answers at the same price."""
     if number is None:
         return "and it cost nothing"
     if number == 0:
@@ -91,22 +102,28 @@ def more_answers_text(number: int | None) -> str:
 
 @dataclass(frozen=True)
 class Answer(HasLazyFields):
-    """What is said back.
+    """The answer to a question.
 
-    items       the released items, in the released order (a frozenset where the mechanism releases a set)
-    counts      one noisy count for each item, in the order of `listed_items`, where they were asked for
-    stopped     fewer than k items came back, on purpose
-    guarantee   the promise for this one release
-    margin      by how many users (with a score: by how much of it) an item had to exceed the first item left out to be
-                named with 95% probability; depends on the parameters alone, for the sieve also on noisy looks
-    spread      95% of the noise in a count stays within this many users (or this much of the score); depends on the
-                parameters alone
-    route       which of two mechanisms answered, and the noisy number that decided it; None where nothing was decided
-    coverage    how many users have one of the items, and how many have items at all, where it was asked for; noisy
-    bill        what a ledger was charged; None when the question was asked without one
-    stored      the answer was served again, at no cost
-    replayed    made with replayable randomness: for tests and simulations, not private
-    by_group    what came back of each group, where groups were asked for; `items` are then (group, item) pairs
+    Attributes:
+        items: Released items: a tuple in the released order, or a frozenset. With groups, (group, item) pairs.
+        stopped: Whether the mechanism stopped early, with fewer items than wanted; with groups, in any of them.
+        guarantee: Guarantee of this one release.
+        question: The question.
+        source: Name of the source.
+        mechanism: The mechanism that was chosen.
+        counts: One noisy count for each item, in the order of `listed_items`; None unless requested.
+        margin: Users (with a score: its units) by which an item must lead the first item left out to be named with 95%
+            probability; for a mechanism with a threshold, that the item must have. It depends on the parameters alone,
+            for the sieve also on noisy queries. None if it is not known.
+        spread: 95% of the noise of a count is at most this, in users or in units of the score. It depends on the
+            parameters alone.
+        route: Of a mechanism that chooses between two, the choice and the noisy number that decided it.
+        bill: What the ledger was charged; None without a ledger, and for a stored answer.
+        stored: Whether this is a stored answer, served again without payment.
+        replayed: Whether the randomness was replayable: for tests and simulations, not private.
+        notes: Warnings and notes for the reader.
+        by_group: The result of each published group; None unless requested.
+        coverage: Noisy numbers of users with one of the items, and without; None unless requested.
     """
 
     items: tuple[Label, ...] | frozenset[Label]
@@ -128,9 +145,9 @@ class Answer(HasLazyFields):
 
     @cached_property
     def groups(self) -> Mapping[Label, Answer]:
-        """Every published group, in the order of their labels, as an answer of its own; none without `by`.
+        """Every published group as an answer of its own, in the order of their labels; empty without `by`.
 
-        The label is a plain value, or a tuple where groups are made by several columns.
+        A key is a plain value, or a tuple if `by` has several columns.
         """
         from crestline.answer.group_answers import group_as_answer
 
@@ -138,8 +155,10 @@ class Answer(HasLazyFields):
 
     @property
     def needs(self) -> str | None:
-        """What an item needs to be named with 95% probability, in words: so many users more than the first item left
-        out, or, where every observed item is compared with a threshold, so many users. None where nobody can say."""
+        """What an item needs to be named with 95% probability, in words; None if it is not known.
+
+        It is a number of users, or, unless the mechanism has a threshold, a lead over the first item left out.
+        """
         if self.margin is None:
             return None
         users, rank = f"{max(0, math.ceil(self.margin)):,} {self.question.unit}", self.question.slots + 1
@@ -149,77 +168,99 @@ class Answer(HasLazyFields):
 
     @property
     def answered_by(self) -> str:
-        """The name of the mechanism that answered: of two that were chosen between, the one that was taken."""
+        """Name of the mechanism that answered; of one that chooses between two, the one that it chose."""
         return self.mechanism.name if self.route is None else self.route.taken
 
     @property
     def listed_items(self) -> tuple[Label, ...]:
-        """The items as a list: in the released order, or, for a set, in byte order."""
+        """The items as a tuple: in the released order, or, for a set, in byte order of their labels."""
         if isinstance(self.items, tuple):
             return self.items
         return tuple(sorted(self.items, key=label_order))
 
     @property
     def spent(self) -> str:
-        """What was paid, in words: a part of the budget, or the guarantee of a question asked without a ledger."""
+        """The payment in words: a share of the budget, or the guarantee if there was no ledger."""
         if self.bill is None:
             return str(self.guarantee)
         return self.bill.paid if self.bill.share is None else f"{percent(self.bill.share)} of the budget"
 
     @property
     def remaining(self) -> str | None:
-        """What the ledger has left, in words."""
+        """The remaining budget in words; None without a bill."""
         return self.bill.remaining_text if self.bill else None
 
     def explain(self) -> str:
-        """Five short lines: what came back and whether its order means anything, how popular an item had to be, how
-        sure the counts are, what was promised, and what it cost. `crestline explain` has formulas and theorems."""
+        """Explain the answer in a few lines: the result, the margin, the error of counts, the promise, the payment.
+
+        `crestline explain` also has formulas and theorems.
+        """
         from crestline.answer.explain import explain
 
         return explain(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values; `from_dict` reads them back."""
+        """JSON values of the whole answer; `from_dict` reads them."""
         from crestline.answer.encoding import to_dict
 
         return to_dict(self)
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Answer:
+        """Answer from the values of `to_dict`.
+
+        Raises:
+            ParameterError: The values are not those of an answer, or a newer version wrote them.
+        """
         from crestline.answer.encoding import from_dict
 
         return from_dict(value)
 
     def to_arrow(self) -> pyarrow.Table:
-        """A `pyarrow.Table` with one row for each item; the columns that make groups come first."""
+        """Table with one row for each item; the columns of `by` come first."""
         from crestline.answer.tabular import to_arrow
 
         return to_arrow(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A `pandas.DataFrame` with one row for each item; the columns that make groups come first."""
+        """`pandas.DataFrame` with one row for each item; the columns of `by` come first.
+
+        `attrs` of the frame has the coverage, if there is one.
+        """
         from crestline.answer.tabular import to_pandas
 
         return to_pandas(self)
 
     def to_polars(self) -> polars.DataFrame:
-        """A `polars.DataFrame` with one row for each item."""
+        """`polars.DataFrame` with one row for each item; the columns of `by` come first.
+
+        Raises:
+            ParameterError: polars is not installed.
+        """
         from crestline.answer.tabular import to_polars
 
         return to_polars(self)
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The whole answer as JSON text (`crestline explain` reads it); written to a file when a path is given."""
+        """JSON text of the whole answer, which `crestline explain` reads.
+
+        Args:
+            path: File to write the text to as well.
+        """
         from crestline.answer.encoding import to_json
 
         return to_json(self, path)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Picture:
-        """A picture: bars with whiskers where there are noisy counts, else a ranked list; a small panel for each group.
+        """Chart of the answer: bars for noisy counts, otherwise a ranked list; a small chart for each group.
 
-        It is saved when a path is given.
+        Needs the extra `crestline[plot]`.
 
-        The path ends in .svg or .png. Needs the extra `crestline[plot]`.
+        Args:
+            path: File to save it to, with the suffix .svg or .png.
+
+        Returns:
+            The chart, which a notebook displays.
         """
         from crestline.answer.plot import plot
         from crestline.answer.plot_groups import plot_groups

@@ -1,4 +1,4 @@
-"""Answers as plain JSON and back: what pipes, files and the ledger hold."""
+"""Answers as JSON values and back: the format of pipes, files and the ledger."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORMAT = 2  # 1: counts as text, ε and δ as exact text only
 
 
 def to_dict(answer: Answer) -> dict[str, Any]:
-    """Plain JSON values."""
+    """JSON values of an answer."""
     return {
         "format": FORMAT,
         "items": [encode_label(item) for item in answer.listed_items],
@@ -51,7 +51,7 @@ def to_dict(answer: Answer) -> dict[str, Any]:
 
 
 def to_json(answer: Answer, path: str | os.PathLike[str] | None) -> str:
-    """`to_dict` as text, and in a file when there is a path."""
+    """`to_dict` as text, which is also written to `path` if there is one."""
     text = json.dumps(to_dict(answer), indent=2, ensure_ascii=False) + "\n"
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
@@ -59,7 +59,11 @@ def to_json(answer: Answer, path: str | os.PathLike[str] | None) -> str:
 
 
 def from_dict(value: Mapping[str, Any]) -> Answer:
-    """The answer behind `to_dict`'s values; anything else is refused with a clear error."""
+    """Answer from the values of `to_dict`.
+
+    Raises:
+        ParameterError: The values are not those of an answer, or a newer version wrote them.
+    """
     try:
         items = tuple(decode_label(item) for item in value["items"])
         counts = value["counts"]
@@ -85,14 +89,14 @@ def from_dict(value: Mapping[str, Any]) -> Answer:
         raise ParameterError("this is not an answer written by crestline (or by a newer version of it)") from None
 
 
-def _encode_coverage(covered: CoverageCounts) -> dict[str, Any]:
-    """The two numbers of users, and what follows from them."""
+def _encode_coverage(coverage: CoverageCounts) -> dict[str, Any]:
+    """JSON values of both numbers of users, and of the share that follows from them."""
     return {
-        "users": covered.users,
-        "all_users": covered.all_users,
-        "share": covered.share,
-        "spread": covered.spread,
-        "share_spread": covered.share_spread,
+        "users": coverage.users,
+        "all_users": coverage.all_users,
+        "share": coverage.share,
+        "spread": coverage.spread,
+        "share_spread": coverage.share_spread,
     }
 
 
@@ -121,7 +125,7 @@ def _decode_group(value: Mapping[str, Any]) -> GroupItems:
 
 
 def encode_guarantee(guarantee: Guarantee) -> dict[str, Any]:
-    """The kind, its numbers as decimals and exactly, the theorem and the adjacency."""
+    """JSON values of a guarantee: its kind, its numbers as decimals and exactly, its theorem and adjacency."""
     numbers: dict[str, Any] = {}
     for part in fields(guarantee):  # type: ignore[arg-type] # every guarantee is a frozen dataclass
         number = getattr(guarantee, part.name)
@@ -137,6 +141,7 @@ def encode_guarantee(guarantee: Guarantee) -> dict[str, Any]:
 
 
 def decode_guarantee(value: Mapping[str, Any]) -> Guarantee:
+    """Guarantee from the values of `encode_guarantee`."""
     kind = {cls.__name__: cls for cls in _KINDS}[value["kind"]]
     names = [name for name in value if name not in _WORDS and not name.endswith(EXACT)]
     numbers = {name: Fraction(value.get(name + EXACT, value[name])) for name in names}
@@ -156,12 +161,12 @@ _KINDS: tuple[Any, ...] = (
 
 
 def encode_count(count: Fraction) -> int | str:
-    """A whole number; a sum on a finer grid as exact text."""
+    """An integer, or exact text for a count on a finer grid."""
     return int(count) if count.denominator == 1 else str(count)
 
 
 def encode_label(label: Label) -> Json:
-    """JSON has text, numbers and truth values; everything else is tagged with its kind."""
+    """JSON value of a label; a value that is no text, integer or truth value is tagged with its type."""
     if isinstance(label, str | bool | int):
         return label
     if isinstance(label, tuple):
@@ -173,6 +178,7 @@ def encode_label(label: Label) -> Json:
 
 
 def decode_label(value: Json) -> Label:
+    """Label from the value of `encode_label`."""
     if isinstance(value, list):
         return tuple(decode_label(part) for part in value)
     if isinstance(value, dict):

@@ -1,6 +1,6 @@
-"""The answer in five short lines, for analysts; `review` has the promise in words and formulas for experts.
+"""The answer in a few lines for analysts; `promise_text` has the promise in words and formulas.
 
-Nothing here depends on more than the answer itself and the call.
+Every line depends only on the answer and the question.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from crestline.periods.calendar import Periods
 
 
 def explain(answer: Answer, width: int = 100) -> str:
-    """What came back, how popular an item had to be, how sure counts are, what was promised, what it cost."""
+    """Lines on the result, the margin, the error of counts, the promise and the payment, and the notes."""
     parts = [
         _result_line(answer),
         _look_line(answer),
@@ -77,8 +77,9 @@ def _groups_line(answer: Answer, groups: Sequence[GroupItems]) -> str:
     )
     if question.floor > 1:
         few = f"fewer than {question.floor} users"
-        seen = f"reading groups or naming items of {few}"  # the looks of a sieve see all pairs of a group that is read
-        text += f", without {seen if answer.answered_by == SIEVE else f'looking at what {few} have'}"
+        # The queries of a sieve use all pairs of a group that is read.
+        by_sieve = f"reading groups or naming items of {few}"
+        text += f", without {by_sieve if answer.answered_by == SIEVE else f'looking at what {few} have'}"
     if question.groups is not None:
         return f"{text}. Every group of the public list is there, also where nothing in it could be named."
     return f"{text}. Of a group in which nothing could be named nothing is said, not even that it exists."
@@ -93,23 +94,23 @@ def _order_text(answer: Answer) -> str:
 
 
 def _look_line(answer: Answer) -> str:
-    """What was released besides the items: the look that decided how they were found."""
+    """What was released besides the items: the noisy query that decided how they were found."""
     route, question = answer.route, answer.question
     if route is None:
         return ""
     return (
-        f"Looked: item {question.k:,} leads rank {question.slots + 1:,} by {max(0, route.lead):,} (±{route.spread:,}) "
-        f"{question.unit}. This noisy look, which the promise includes, decided how items were found."
+        f"Noisy query: item {question.k:,} leads rank {question.slots + 1:,} by {max(0, route.lead):,} "
+        f"(±{route.spread:,}) {question.unit}. The promise includes this query, which decided how items were found."
     )
 
 
 def _need_line(answer: Answer) -> str:
     if answer.needs is None:
         return ""
-    group, known = " in its group" if answer.question.by else "", "the parameters, not from the data"
+    group, origin = " in its group" if answer.question.by else "", "the parameters, not from the data"
     if answer.answered_by == SIEVE:
-        group, known = f"{group}, or fewer" if group else "", "noisy looks, which the promise includes"
-    return f"Needed: {answer.needs}{group}, to be named with 95% probability. It follows from {known}."
+        group, origin = f"{group}, or fewer" if group else "", "noisy queries, which the promise includes"
+    return f"Needed: {answer.needs}{group}, to be named with 95% probability. It follows from {origin}."
 
 
 def _counts(answer: Answer) -> str:
@@ -129,14 +130,14 @@ def _counts(answer: Answer) -> str:
     return f"{text}. Counts less than {rounded_users(bound)} apart may be in the wrong order: {pairs} that close."
 
 
-def coverage_line(covered: CoverageCounts, named: int) -> str:
-    """How many users the named items reach, in one line; with nothing named the numbers are noise around nobody."""
-    them = {0: "any of no items", 1: "this item"}.get(named, f"at least one of these {named} items")
-    text = f"{covered.users:,} (±{rounded_users(covered.spread)}) of {covered.all_users:,} users have {them}"
-    if covered.share is None or covered.share_spread is None:
+def coverage_line(coverage: CoverageCounts, number: int) -> str:
+    """Users with a named item, and their share of all users; without a named item the number is noise around zero."""
+    them = {0: "any of no items", 1: "this item"}.get(number, f"at least one of these {number} items")
+    text = f"{coverage.users:,} (±{rounded_users(coverage.spread)}) of {coverage.all_users:,} users have {them}"
+    if coverage.share is None or coverage.share_spread is None:
         return f"Coverage: {text}, too few to speak of a share (95% of the noise in either part stays within ±)."
-    off = math.ceil(1000 * covered.share_spread) / 10
-    return f"Coverage: {covered.share:.1%} (±{off:.1f}%). {text} (95% of the noise stays within)."
+    off = math.ceil(1000 * coverage.share_spread) / 10
+    return f"Coverage: {coverage.share:.1%} (±{off:.1f}%). {text} (95% of the noise stays within)."
 
 
 def _promise_line(answer: Answer) -> str:
@@ -149,7 +150,7 @@ def _promise_line(answer: Answer) -> str:
 
 
 def odds_factor_text(epsilon: float) -> str:
-    """`exp(epsilon)` in words; beyond some size the number means nothing."""
+    """`exp(epsilon)` in words; written as a power from ε = 12, where the digits tell a reader nothing."""
     return f"{math.exp(epsilon):,.3g}-fold" if epsilon < 12 else f"e^{epsilon:.3g}-fold"
 
 
@@ -162,5 +163,5 @@ def _payment_line(answer: Answer) -> str:
 
 
 def rounded_users(number: float) -> str:
-    """A number of users, rounded up."""
+    """A number of users as text, rounded up."""
     return f"{math.ceil(number):,}"

@@ -1,4 +1,4 @@
-"""The groups of an answer: what came back of each, and the same answer seen as one of them or as one list."""
+"""The groups of an answer: the result of each, and conversions to one list and to an answer of one group."""
 
 from __future__ import annotations
 
@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GroupItems:
-    """What came back of one group: its items, noisy counts where they were asked for, and whether it stopped."""
+    """Result of one group.
+
+    Attributes:
+        label: Label of the group: a value, or a tuple if `by` has several columns.
+        items: Released items: a tuple in the released order, or a frozenset.
+        stopped: Whether the mechanism stopped early, with fewer items than wanted.
+        counts: One noisy count for each item, in the order of `listed_items`; None unless requested.
+    """
 
     label: Label
     items: tuple[Label, ...] | frozenset[Label]
@@ -25,24 +32,24 @@ class GroupItems:
 
     @property
     def listed_items(self) -> tuple[Label, ...]:
-        """The items as a list: in the released order, or, for a set, in byte order."""
+        """The items as a tuple: in the released order, or, for a set, in byte order of their labels."""
         return self.items if isinstance(self.items, tuple) else tuple(sorted(self.items, key=label_order))
 
 
 def flatten_groups(groups: Sequence[GroupItems]) -> dict[str, Any]:
-    """The items of all groups as one list of (group, item) pairs, with their counts, and whether one group stopped."""
+    """Fields of an answer with all groups: (group, item) pairs, their counts, and whether any group stopped early."""
     pairs = [(group.label, item) for group in groups for item in group.listed_items]
-    counted = bool(groups) and all(group.counts is not None for group in groups)
+    has_counts = bool(groups) and all(group.counts is not None for group in groups)
     ordered = all(isinstance(group.items, tuple) for group in groups)
     return {
         "items": tuple(pairs) if ordered else frozenset(pairs),
-        "counts": tuple(count for group in groups for count in group.counts or ()) if counted else None,
+        "counts": tuple(count for group in groups for count in group.counts or ()) if has_counts else None,
         "stopped": any(group.stopped for group in groups),
     }
 
 
 def group_as_answer(answer: Answer, group: GroupItems) -> Answer:
-    """One group as an answer of its own; the promise and the bill stay those of the whole answer."""
+    """One group as an answer of its own, with the guarantee and the bill of the whole answer."""
     question = answer.question
     note = (
         f"This is the group {format_group(group.label, question.by)} of a larger answer: "
@@ -62,7 +69,7 @@ def group_as_answer(answer: Answer, group: GroupItems) -> Answer:
 
 
 def groups_per_user_text(question: Question) -> str:
-    """In how many groups one user counts, in words."""
+    """In words, the number of groups in which one user counts."""
     many = question.groups_per_user
     what = " and ".join(f"'{name}'" for name in question.by)
     return (
@@ -77,14 +84,14 @@ def format_group(label: Label, by: Sequence[str]) -> str:
 
 
 def items_found_text(groups: Sequence[GroupItems], k: int) -> str:
-    """How many items came back in how many groups, and in how many of those all that were asked for."""
+    """In words, the numbers of items and groups, and the number of groups with all `k` items."""
     full = sum(not group.stopped for group in groups)
     where = "each" if full == len(groups) else str(full)
-    found = (
+    text = (
         f"{_number_of_things(sum(len(group.items) for group in groups), 'item')} in "
         f"{_number_of_things(len(groups), 'group')}"
     )
-    return f"{found}, all {k} in {where} of them" if len(groups) > 1 else found
+    return f"{text}, all {k} in {where} of them" if len(groups) > 1 else text
 
 
 def _number_of_things(many: int, what: str) -> str:

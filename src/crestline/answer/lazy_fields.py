@@ -1,4 +1,4 @@
-"""Fields that are computed when they are first looked at: what only an explanation needs."""
+"""Lazy fields: fields of a frozen dataclass that are computed on first access."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ Owner = TypeVar("Owner", bound="HasLazyFields")
 
 
 class LazyField(Generic[Value]):
-    """A field of a frozen dataclass that may be given as a function of nothing, which is called when the field is first
-    looked at."""
+    """A field that may be given as a function without arguments, which is called on first access."""
 
     def __init__(self, default: Value) -> None:
         self._default = default
@@ -29,9 +28,9 @@ class LazyField(Generic[Value]):
 
     def __get__(self, instance: object, owner: type) -> Value:
         if instance is None:
-            return self._default  # what a dataclass takes for the default of the field
-        given = self.stored_value(instance)
-        value = given() if callable(given) else given
+            return self._default  # a dataclass reads the default of a field from the class
+        value_or_function = self.stored_value(instance)
+        value = value_or_function() if callable(value_or_function) else value_or_function
         vars(instance)[self._name] = value
         return value
 
@@ -39,20 +38,20 @@ class LazyField(Generic[Value]):
         vars(instance)[self._name] = value
 
     def stored_value(self, instance: object) -> Value | Callable[[], Value]:
-        """What the field was given as, and is not called."""
+        """The value of the field, or the function if it has not been called."""
         return cast("Value | Callable[[], Value]", vars(instance)[self._name])
 
 
 class HasLazyFields:
-    """A frozen dataclass with such fields."""
+    """Base of frozen dataclasses with lazy fields."""
 
     def replace_fields(self: Owner, **changes: object) -> Owner:
-        """The same with other values; as `dataclasses.replace`, but nothing is computed for it."""
-        kept = {part.name: _stored_value(self, part.name) for part in fields(self) if part.init}  # type: ignore[arg-type] # all are dataclasses
-        return type(self)(**kept | changes)
+        """Copy with other values, as `dataclasses.replace`, but without computing lazy fields."""
+        values = {part.name: _stored_value(self, part.name) for part in fields(self) if part.init}  # type: ignore[arg-type] # all are dataclasses
+        return type(self)(**values | changes)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is copied or sent elsewhere is computed before."""
+        """State for copying and pickling, with every lazy field computed."""
         for part in fields(self):  # type: ignore[arg-type] # all are dataclasses
             getattr(self, part.name)
         return vars(self)

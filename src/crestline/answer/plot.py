@@ -1,4 +1,4 @@
-"""The answer as a picture: bars with whiskers where there are noisy counts, a ranked list where there are none."""
+"""Chart of an answer: bars with whiskers for noisy counts, otherwise a ranked list."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST = 48
 
 
 def plot(answer: Answer) -> Picture:
-    """A picture of the answer; it shows nothing that the answer does not hold."""
+    """Chart of an answer without groups; it displays values of the answer only."""
     alt = import_altair()
     title = alt.Title(question_title(answer), subtitle=_subtitle(answer))
     return Picture(items_chart(alt, answer).properties(title=title))
@@ -33,7 +33,7 @@ def items_chart(
     longest: int = _LONGEST,
     nothing: str = "No item could be named.",
 ) -> Chart:
-    """The items alone, without a title; names longer than `longest` letters are cut."""
+    """Chart of the items without a title; labels longer than `longest` characters are cut."""
     rows = _chart_rows(answer, longest)
     if not rows:
         layers = [text_layer(alt, nothing)]
@@ -42,8 +42,8 @@ def items_chart(
     else:
         title = f"{answer.question.score or 'users'} (noisy {'count' if answer.question.score is None else 'sum'})"
         layers = _bars(alt, rows, title, whiskers=answer.spread is not None)
-    made: Chart = alt.layer(*layers).properties(width=width, height=_ROW * max(2, len(rows)))
-    return made
+    chart: Chart = alt.layer(*layers).properties(width=width, height=_ROW * max(2, len(rows)))
+    return chart
 
 
 def _chart_rows(answer: Answer, longest: int) -> list[dict[str, Any]]:
@@ -75,7 +75,7 @@ def _bars(alt: ModuleType, rows: list[dict[str, Any]], title: str, *, whiskers: 
 
 
 def _ranked_list_layers(alt: ModuleType, rows: list[dict[str, Any]], *, ordered: bool) -> list[Chart]:
-    """Numbers in discs, names beside them; a set gets plain dots, because it has no order to show."""
+    """Layers with numbers in discs and labels beside them; items of a set, which has no order, get plain dots."""
     place = alt.Y("place:O", axis=None)
     base = alt.Chart(alt.Data(values=rows)).encode(y=place)
     names = base.mark_text(align="left", fontSize=13).encode(x=alt.value(30), text="item:N")
@@ -87,6 +87,7 @@ def _ranked_list_layers(alt: ModuleType, rows: list[dict[str, Any]], *, ordered:
 
 
 def text_layer(alt: ModuleType, text: str) -> Chart:
+    """Layer with a line of text, for a chart without items."""
     words = alt.Chart(alt.Data(values=[{"text": text}]))
     return words.mark_text(align="left", fontSize=14, color=QUIET).encode(
         x=alt.value(0), y=alt.value(_ROW), text="text:N"
@@ -98,23 +99,23 @@ def _item_axis(alt: ModuleType, rows: list[dict[str, Any]]) -> Y:
 
 
 def question_title(answer: Answer) -> str:
-    """What was asked, as a heading."""
+    """The question as a title."""
     what = " and ".join(f"'{name}'" for name in answer.question.item)
     each = f" for every {' and '.join(answer.question.by)}" if answer.question.by else ""
     return f"The {answer.question.k} most popular {what}{each} in {answer.source}"
 
 
 def _subtitle(answer: Answer) -> list[str]:
-    named = f"{len(answer)} of {answer.question.k} named"
+    text = f"{len(answer)} of {answer.question.k} named"
     if answer.stopped:
-        named += ", then it stopped on purpose"
+        text += ", then it stopped on purpose"
         if answer.needs is not None:
-            named += f" (an item needed {answer.needs})"
-    return [named, *promise_subtitle(answer)]
+            text += f" (an item needed {answer.needs})"
+    return [text, *promise_subtitle(answer)]
 
 
 def promise_subtitle(answer: Answer) -> list[str]:
-    """The lines below a heading that say what was promised, and how to read whiskers."""
+    """Lines of the subtitle: the guarantee, and how to read whiskers."""
     lines = [f"{answer.guarantee} for every single user · {answer.mechanism.name}"]
     if answer.counts is not None and answer.spread is not None:
         lines.append(f"Whiskers: 95% of the noise stays within ±{answer.spread:,.3g} {answer.question.unit}")
@@ -124,16 +125,16 @@ def promise_subtitle(answer: Answer) -> list[str]:
 
 
 def label_on_one_line(item: Label, longest: int = _LONGEST) -> str:
-    """A label on one line, cut where it is too long."""
+    """A label as one line of text, cut to `longest` characters."""
     text = " · ".join(str(part) for part in item) if isinstance(item, tuple) else str(item)
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _make_distinct(names: list[str]) -> list[str]:
-    """The names, with a number after those that look the same (1 and '1', or cut to the same beginning)."""
-    seen: Counter[str] = Counter()
+    """The names, with a number after each that equals an earlier one, such as 1 and '1', or two that were cut."""
+    times: Counter[str] = Counter()
     result = []
     for name in names:
-        seen[name] += 1
-        result.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+        times[name] += 1
+        result.append(name if times[name] == 1 else f"{name} ({times[name]})")
     return result

@@ -1,4 +1,4 @@
-"""An answer with groups as a picture: a small panel for every group, side by side."""
+"""Chart of an answer with groups: a small panel for every group, side by side."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 _COLUMNS = 3
 _WIDTH = 210
 _LONGEST = 30
-_MOST = 48  # panels that a person looks at; the table has all groups
+_MOST = 48  # panels that a person can compare; tables have all groups
 
 
 def plot_groups(answer: Answer) -> Picture:
-    """Every group with its items; of very many groups the first, in the order of their labels."""
+    """Chart with a panel for each of the first 48 groups, in the order of their labels."""
     alt = import_altair()
     panels = [_group_chart(alt, label, part) for label, part in list(answer.groups.items())[:_MOST]]
     title = alt.Title(question_title(answer), subtitle=_subtitle(answer))
@@ -41,6 +41,6 @@ def _group_chart(alt: ModuleType, label: object, part: Answer) -> Chart:
 
 def _subtitle(answer: Answer) -> list[str]:
     groups = answer.by_group or ()
-    found = f"{items_found_text(groups, answer.question.k)}; {groups_per_user_text(answer.question)}"
+    text = f"{items_found_text(groups, answer.question.k)}; {groups_per_user_text(answer.question)}"
     cut = [f"The first {_MOST} groups are shown"] if len(groups) > _MOST else []
-    return [found, *cut, *promise_subtitle(answer)]
+    return [text, *cut, *promise_subtitle(answer)]

@@ -1,4 +1,4 @@
-"""What an answer promises and what it does not: in words for a lawyer, in formulas for a reviewer."""
+"""The promise of an answer and its limits, in words for an owner or a lawyer, in formulas for a reviewer."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from crestline.answer.belief_bounds import as_approximate_dp, best_guess_rate
 from crestline.exact_numbers import decimal_text
 from crestline.guarantees.guarantee import ApproxDP, PureDP
 
-# What a mechanism reads that does not read slots.
+# The view of mechanisms whose view is not slots.
 _READ = {
-    "Observed": "the scores of all items that somebody has",
-    SIEVE: "all pairs of a user and an item, through noisy looks",
+    "Observed": "the scores of all items that users have",
+    SIEVE: "all pairs of a user and an item, through noisy queries",
 }
 
 
 def promise_in_words(answer: Answer) -> tuple[str, ...]:
-    """The promise for somebody who has to stand by it."""
+    """The promise in sentences, for a reader who is responsible for it."""
     question = answer.question
     epsilon, delta = as_approximate_dp(answer.guarantee)
     counts = "no counts" if answer.counts is None else "a noisy count for each"
@@ -46,17 +46,17 @@ def _coverage_clause(answer: Answer) -> str:
 
 
 def _size_clause(answer: Answer) -> str:
-    """Of how many, or in which groups."""
+    """Number of items requested, and the number of groups if there are any."""
     if answer.by_group is None:
         return f"of {answer.question.k} asked for"
-    listed = (
+    labels_clause = (
         "which are all of a public list" if answer.question.groups is not None else "whose labels are released, too"
     )
-    return f"at most {answer.question.k} in each of {_number_of_things(len(answer.by_group), 'group')}, {listed}"
+    return f"at most {answer.question.k} in each of {_number_of_things(len(answer.by_group), 'group')}, {labels_clause}"
 
 
 def promise_in_formulas(answer: Answer) -> tuple[str, ...]:
-    """The promise for somebody who has to check it."""
+    """The promise in formulas, for a reader who verifies it."""
     guarantee, question = answer.guarantee, answer.question
     epsilon, delta = as_approximate_dp(guarantee)
     parameters = ", ".join(f"{name}={value}" for name, value in answer.mechanism.parameters.items())
@@ -96,7 +96,7 @@ def promise_in_formulas(answer: Answer) -> tuple[str, ...]:
     if answer.margin is not None:
         lead = f"h(item) - h(rank {question.slots + 1})" if "lead" in (answer.needs or "") else "h(item)"
         private = "" if lead == "h(item)" else "; the count at that rank is private and is not shown"
-        chance = "about 0.95, as far as noisy looks tell" if answer.answered_by == SIEVE else "at least 0.95"
+        chance = "about 0.95, estimated by noisy queries" if answer.answered_by == SIEVE else "at least 0.95"
         lines.append(f"An item with {lead} >= {answer.margin:.6g} is named with probability {chance}{private}.")
     if answer.bill is not None:
         lines.append(f"Charged: {answer.bill.paid}; reserved {answer.bill.reserved}; left {answer.bill.remaining}.")
@@ -107,7 +107,7 @@ def promise_in_formulas(answer: Answer) -> tuple[str, ...]:
 
 
 def _floor_formula(answer: Answer) -> str:
-    """What a public floor does: counts are compared with each other above it, and a threshold is so much higher."""
+    """Effect of a public floor: it is subtracted from counts or added to the threshold, each less one."""
     floor = answer.question.floor
     if answer.answered_by not in _READ:
         return f"h is what a count exceeds {floor - 1} by: a public floor (P15.3)."
@@ -119,21 +119,21 @@ def _floor_formula(answer: Answer) -> str:
 
 
 def _route(answer: Answer) -> list[str]:
-    """Which of two mechanisms a noisy look led to, and what the next best would have needed."""
+    """Of a mechanism that chooses between two, the noisy query and its result; what the next best would have needed."""
     route, instead = answer.route, answer.mechanism.instead
     if route is None:
         return [f"{instead[:1].upper()}{instead[1:]}."] if instead else []
-    compared = ">=" if route.lead >= route.needed else "<"
+    sign = ">=" if route.lead >= route.needed else "<"
     looked_at = f"h(rank {answer.question.k}) - h(rank {answer.question.slots + 1})"
     return [
-        f"Look: noisy {looked_at} = {route.lead} (±{route.spread}) {compared} {route.needed}, so "
-        f"{route.taken} answered, not {route.other}; the look is a step of M."
+        f"Noisy query: {looked_at} = {route.lead} (±{route.spread}) {sign} {route.needed}, so "
+        f"{route.taken} answered, not {route.other}; the query is a step of M."
         + (f" {instead[:1].upper()}{instead[1:]}." if instead else "")
     ]
 
 
 def exclusions(answer: Answer) -> tuple[str, ...]:
-    """What must not be read into the promise."""
+    """What the promise does not include."""
     question = answer.question
     lines = [
         "Not k-anonymity: no named item is promised to be shared by some least number of users.",
@@ -143,8 +143,8 @@ def exclusions(answer: Answer) -> tuple[str, ...]:
         "hold with or without them, is not hidden.",
         "Not completeness: popular items may be missing, and the order may be wrong.",
         "Not the question: its columns, filter and parameters, who asked and when, are not hidden.",
-        "Not side channels: how long the answer took, what the database logged or cached, and what somebody on the "
-        "machine can watch are outside the proofs.",
+        "Not side channels: how long the answer took, what the database logged or cached, and what other users of the "
+        "machine can observe are outside the proofs.",
     ]
     if question.contribution is not None:
         lines.append(
@@ -156,7 +156,7 @@ def exclusions(answer: Answer) -> tuple[str, ...]:
 
 def _leading_exclusions(answer: Answer) -> list[str]:
     if answer.replayed:
-        return ["NOTHING: this answer was made with replayable randomness; whoever has its key can undo it."]
+        return ["NOTHING: this answer was made with replayable randomness; anyone who has its key can undo it."]
     if answer.bill is None and not answer.stored:
         return [
             "Not repetition: no ledger wrote this answer down. Each further answer about the same users adds its own "
@@ -175,11 +175,11 @@ def percent_rounded_down(share: float) -> str:
     return _rounded_percent(share, math.floor)
 
 
-def _rounded_percent(share: float, rounded: Callable[[float], int]) -> str:
+def _rounded_percent(share: float, rounding: Callable[[float], int]) -> str:
     if share <= 0:
         return "0%"
     step = 10.0 ** (math.floor(math.log10(100 * share)) - 2)
-    return f"{rounded(round(100 * share / step, 6)) * step:.3g}%"
+    return f"{rounding(round(100 * share / step, 6)) * step:.3g}%"
 
 
 def _randomness_sentence(answer: Answer) -> str:
@@ -214,7 +214,7 @@ def _odds_factor(epsilon: Fraction) -> str:
 
 
 def _exact_and_decimal(number: Fraction) -> str:
-    """The exact number, and a decimal where that is easier to read."""
+    """The exact number, followed by a decimal if it has no short one."""
     short = decimal_text(number)
     return short if Fraction(short) == number else f"{number} (at most {short})"
 

@@ -1,4 +1,4 @@
-"""The answer as a table: text, Arrow, pandas, Polars, HTML for a notebook. None says more than the answer does."""
+"""The answer as a table: text, Arrow, pandas, Polars, and HTML for a notebook. Each has values of the answer only."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ COUNT = "noisy_count"
 
 
 def columns(answer: Answer) -> dict[str, list[Any]]:
-    """Column names to values, one value for each item: the columns that make its group, its rank (within the group)
-    where there is one, the item, its noisy count."""
+    """Column names with one value for each item: the columns of `by`, the rank, the item, its noisy count.
+
+    A set has no rank; ranks of groups start at 1 in each group.
+    """
     names, by = answer.question.item, () if answer.by_group is None else answer.question.by
     items = answer.listed_items if answer.by_group is None else _items_of_groups(answer.by_group)
     table: dict[str, list[Any]] = {}
@@ -48,30 +50,30 @@ def _ranks(answer: Answer) -> list[int]:
 
 
 def _to_int_or_float(count: Fraction) -> int | float:
-    """A noisy count is a whole number; a noisy sum need not be."""
+    """A count as an integer, or as a float if it is not whole, as a noisy sum may be."""
     return int(count) if count.denominator == 1 else float(count)
 
 
-def unused_name(name: str, taken: tuple[str, ...]) -> str:
-    """A name for a column of ours that no item column has."""
-    while name in taken:
+def unused_name(name: str, names: tuple[str, ...]) -> str:
+    """The name, with underscores appended until no item or group column has it."""
+    while name in names:
         name += "_"
     return name
 
 
 def _item_parts(item: Label, width: int) -> tuple[Any, ...]:
-    """One value for each item column; a label that does not have that many parts stands in the first."""
+    """One value for each item column; a label with another number of parts goes into the first column."""
     if width > 1 and isinstance(item, tuple) and len(item) == width:
         return item
     return (item, *[None] * (width - 1))
 
 
 def to_arrow(answer: Answer) -> pyarrow.Table:
-    """A `pyarrow.Table`; a column whose labels are of several kinds becomes text."""
+    """Table of an answer; a column whose labels have several types becomes text."""
     import pyarrow
 
     arrays = {name: _arrow_array(values) for name, values in columns(answer).items()}
-    for name, kind in ((RANK, "int64"), (COUNT, _count_type(answer))):  # the same types when nothing came back
+    for name, kind in ((RANK, "int64"), (COUNT, _count_type(answer))):  # an empty answer has the same types
         ours = unused_name(name, (*answer.question.by, *answer.question.item))
         if ours in arrays:
             arrays[ours] = arrays[ours].cast(kind)
@@ -79,7 +81,7 @@ def to_arrow(answer: Answer) -> pyarrow.Table:
 
 
 def _count_type(answer: Answer) -> str:
-    """Whole numbers for users, unless noise took one beyond 64 bits; fractions for sums."""
+    """Arrow type of counts: integers for users, unless noise took one beyond 64 bits; floats for sums."""
     whole = answer.question.score is None and all(
         count.denominator == 1 and abs(count) < 2**63 for count in answer.counts or ()
     )
@@ -87,7 +89,11 @@ def _count_type(answer: Answer) -> str:
 
 
 def to_polars(answer: Answer) -> polars.DataFrame:
-    """A `polars.DataFrame`."""
+    """`polars.DataFrame` of an answer.
+
+    Raises:
+        ParameterError: polars is not installed.
+    """
     try:
         import polars
     except ImportError:
@@ -96,7 +102,7 @@ def to_polars(answer: Answer) -> polars.DataFrame:
 
 
 def to_text(answer: Answer) -> str:
-    """A plain table: one line for each item, the heading first; what could steer a terminal is spelled out."""
+    """Plain text table with one line for each item, below a heading; control characters are escaped."""
     table = columns(answer)
     if not answer.items:
         return "(no item could be named)"
@@ -113,16 +119,16 @@ def _align(text: str, width: int, left: bool) -> str:
 
 
 def to_pandas(answer: Answer) -> pandas.DataFrame:
-    """A `pandas.DataFrame`; what the answer says about all of its items together is in its `attrs`."""
+    """`pandas.DataFrame` of an answer; its `attrs` have the coverage, if there is one."""
     frame = to_arrow(answer).to_pandas()
     if answer.coverage is not None:
-        found = answer.coverage
-        frame.attrs["coverage"] = {"users": found.users, "all_users": found.all_users, "share": found.share}
+        coverage = answer.coverage
+        frame.attrs["coverage"] = {"users": coverage.users, "all_users": coverage.all_users, "share": coverage.share}
     return frame
 
 
 def to_html(answer: Answer) -> str:
-    """A table and, folded below it, the explanation. Labels are escaped: they are somebody else's text."""
+    """HTML table, with the explanation folded below it. Labels are untrusted text and are escaped."""
     table = columns(answer)
     head = "".join(f"<th>{_escape_cell(name)}</th>" for name in table)
     rows = "".join(
@@ -144,7 +150,7 @@ def _table_caption(answer: Answer) -> str:
 
 
 def printable_text(value: object) -> str:
-    """A value as people read it; what could steer a terminal is spelled out."""
+    """Text of a value, with characters that could control a terminal escaped."""
     text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
@@ -160,5 +166,5 @@ def _arrow_array(values: list[Any]) -> pyarrow.Array:
         values = [str(value) for value in values]
     try:
         return pyarrow.array(values)
-    except (pyarrow.ArrowException, OverflowError):  # a kind or size that Arrow does not know
+    except (pyarrow.ArrowException, OverflowError):  # a type or size that Arrow cannot store
         return pyarrow.array([str(value) for value in values])

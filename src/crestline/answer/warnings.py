@@ -1,4 +1,4 @@
-"""Notes on an answer: what a reader must know before using it. They depend on the answer alone."""
+"""Notes that a reader must know before using an answer. They depend on the answer and public numbers alone."""
 
 from __future__ import annotations
 
@@ -10,26 +10,25 @@ from crestline.answer.answer import Answer
 from crestline.answer.belief_bounds import as_approximate_dp
 from crestline.exact_numbers import decimal_text
 
-# From here on a promise says little about a single user, or fails too often to speak of one.
+# Above these a promise protects a single user little, or fails too often.
 LARGE_EPSILON = 10
 LARGE_DELTA = Fraction(1, 10**5)
-# The noises of two counts differ by at most this many spreads with the chance of the spread: √2 for Gaussian noise,
-# and less for Laplace noise.
+# Spreads within which the noises of two counts differ, with the probability of the spread: √2 for Gaussian noise, less
+# for Laplace noise.
 PAIR = math.sqrt(2)
 REPLACED = "\N{REPLACEMENT CHARACTER}"
 
 
 def with_warnings(answer: Answer, users: int | None = None) -> Answer:
-    """The answer with its notes; `users` is roughly how many there are, where that is public."""
+    """The answer with its warnings and notes; `users` is the approximate number of users, if that is public."""
     _, delta = as_approximate_dp(answer.guarantee)
     few = tuple(f"Warning: {note}" for note in delta_warnings(delta, users))
-    found = (*_large_parameter_warnings(answer), *few, *_contradiction_notes(answer), *_unreadable_name_notes(answer))
-    return answer.replace_fields(notes=(*answer.notes, *found))
+    notes = (*_large_parameter_warnings(answer), *few, *_contradiction_notes(answer), *_unreadable_name_notes(answer))
+    return answer.replace_fields(notes=(*answer.notes, *notes))
 
 
 def delta_warnings(delta: Fraction, users: int | None) -> tuple[str, ...]:
-    """What is wrong with a δ that is not far below 1 divided by the number of users; nothing where nobody said how many
-    there are."""
+    """Warning about a δ that is not far below 1 divided by the number of users; none if that number is not known."""
     if users is None or delta * users < 1:
         return ()
     limit = decimal_text(Fraction(1, 10 ** math.ceil(math.log10(10 * users))))
@@ -37,24 +36,24 @@ def delta_warnings(delta: Fraction, users: int | None) -> tuple[str, ...]:
 
 
 def smallest_clear_difference(answer: Answer) -> float | None:
-    """Two counts that are nearer than this may stand in the wrong order, by their noise alone; None: nobody can say."""
+    """Difference of two counts that noise alone exceeds in about 5% of cases; None without counts or spread."""
     return None if answer.counts is None or answer.spread is None else PAIR * answer.spread
 
 
 def number_of_close_pairs(answer: Answer) -> int:
-    """How many neighbours in the list have counts that are too close to be sure of their order."""
+    """Number of neighbours in the list whose counts are too close to be sure of their order."""
     bound = smallest_clear_difference(answer)
     return 0 if bound is None else sum(abs(float(one - other)) < bound for one, other in _neighbouring_counts(answer))
 
 
 def _neighbouring_counts(answer: Answer) -> list[tuple[Fraction, Fraction]]:
-    """The counts of neighbours in the list; those of different groups are no neighbours."""
+    """Pairs of neighbouring counts in the list, or in the list of each group."""
     lists = [answer.counts] if answer.by_group is None else [group.counts for group in answer.by_group]
     return [pair for counts in lists for pair in pairwise(counts or ())]
 
 
 def _large_parameter_warnings(answer: Answer) -> list[str]:
-    """Warnings about parameters with which a promise is hardly one."""
+    """Warnings about an ε or δ at which the promise is weak."""
     epsilon, delta = as_approximate_dp(answer.guarantee)
     notes = []
     if epsilon > LARGE_EPSILON:
@@ -71,7 +70,7 @@ def _large_parameter_warnings(answer: Answer) -> list[str]:
 
 
 def _contradiction_notes(answer: Answer) -> list[str]:
-    """Ranks and counts have noise of their own where counts are a second release, so they need not agree."""
+    """Note that counts contradict ranks, which is possible where counts are a second release with noise of its own."""
     if answer.counts is None or isinstance(answer.items, frozenset):
         return []
     if all(one >= other for one, other in _neighbouring_counts(answer)):
@@ -83,12 +82,14 @@ def _contradiction_notes(answer: Answer) -> list[str]:
 
 
 def _unreadable_name_notes(answer: Answer) -> list[str]:
-    """Names that were no UTF-8. A source says nothing of it, because that would tell what is in a row; of the names
-    that were released it may be said."""
+    """Note on labels that were not UTF-8.
+
+    A source must not mention them, because that would reveal a row; for released labels the note may.
+    """
     if not any(map(_holds_replacement_character, answer.items)):
         return []
     return [
-        f"Note: {REPLACED} in a name stands for bytes that are no UTF-8. If the file is in Latin-1, convert it before "
+        f"Note: {REPLACED} in a name replaces bytes that are not UTF-8. If the file is in Latin-1, convert it before "
         "you ask: iconv -f latin1 -t utf-8 old.csv > new.csv."
     ]
 

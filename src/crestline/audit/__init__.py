@@ -1,1 +1,1 @@
-"""Attack a mechanism, ours or somebody else's, and report what was found."""
+"""Attack a mechanism, crestline's own or of another author, and report what was found."""

@@ -1,4 +1,4 @@
-"""The whole attack: probe, choose neighbours, compare laws where they are stated, and run what can only be run."""
+"""The attack on a mechanism: find its thresholds, choose neighbouring tables, compare laws, and sample."""
 
 from __future__ import annotations
 
@@ -42,13 +42,28 @@ def audit(
     significance: float = SIGNIFICANCE,
     entropy: Entropy | None = None,
 ) -> Report:
-    """Try to break a mechanism's promise.
+    """Attack a mechanism on tables that its statements, the catalogue or a guess suggest.
 
-    `stated` overrides what the mechanism states about itself. The rest is said at `attack`.
+    Args:
+        mechanism: An object with `guarantee()` and `release(histogram, entropy)`, or a mechanism over queries.
+        name: Name in the report; by default that of the class.
+        stated: Overrides of what the mechanism states about itself.
+        seconds: Approximate time limit; the attack ends at the first limit that it reaches.
+        releases: Approximate limit on the number of releases.
+        significance: Largest probability that a mechanism which keeps its promise, and whose law is right if it states
+            one, is called broken.
+        entropy: Random bits for the mechanism; by default the operating system's.
+
+    Returns:
+        The report. That nothing was found is no proof.
+
+    Raises:
+        MechanismError: The object states no guarantee that can be read, or its release fails on every table.
+        ParameterError: `stated` has an invalid `k_bar` or domain.
     """
     source = entropy or system()
-    tested = prepare_subject(mechanism, source, name=name, stated=stated)
-    return attack(tested, seconds=seconds, releases=releases, significance=significance)
+    subject = prepare_subject(mechanism, source, name=name, stated=stated)
+    return attack(subject, seconds=seconds, releases=releases, significance=significance)
 
 
 def attack(
@@ -61,22 +76,30 @@ def attack(
     clock: Callable[[], float] = perf_counter,
     tell: Tell = lambda what, share: None,
 ) -> Report:
-    """Attack a mechanism with the histograms it is attacked on.
+    """Attack a prepared mechanism on tables of its shapes.
 
-    An honest mechanism is called broken with probability at most `significance`. A broken one may get away: that
-    nothing was found is no proof. `releases` and `seconds` bound the effort, whichever is reached first; `seed` varies
-    which pairs are tried, `tell` hears what is being done and how much of it is done.
+    Args:
+        subject: The mechanism, as `prepare_subject` returns it.
+        seconds: Approximate time limit; the attack ends at the first limit that it reaches.
+        releases: Approximate limit on the number of releases.
+        significance: Largest probability that a mechanism which keeps its promise is called broken.
+        seed: Seed of the varied pairs.
+        clock: Returns the time in seconds.
+        tell: Called with the name of the stage and the share of it that is done.
+
+    Returns:
+        The report. That nothing was found is no proof.
     """
     tell("probing", 0.0)
     whole = AttackLimits(releases, seconds, clock)
     pairs = pairs_to_attack(subject, seed)
-    found, notes = _attack_by_law(
+    results, notes = _attack_by_law(
         subject, pairs, AttackLimits(releases, seconds * _EXACT_SHARE, clock), significance, tell
     )
-    sampled = AttackLimits(releases, max(1.0, seconds - whole.seconds_used), clock)
-    if not any(one.broken for one in found):
-        tester: Tester = StatisticalTester(significance, sampled, lambda share: tell("sampling", share))
-        found += [one for one in [tester.test(subject, _order_by_strength(pairs, found))] if one]
+    sample_limits = AttackLimits(releases, max(1.0, seconds - whole.seconds_used), clock)
+    if not any(one.broken for one in results):
+        tester: Tester = StatisticalTester(significance, sample_limits, lambda share: tell("sampling", share))
+        results += [one for one in [tester.test(subject, _order_by_strength(pairs, results))] if one]
     return Report(
         mechanism=subject.name,
         promise=subject.promise,
@@ -84,23 +107,23 @@ def attack(
         claimed=subject.claim.claimed_parameter,
         contribution=subject.contribution,
         shapes=subject.shapes,
-        found=tuple(found),
+        found=tuple(results),
         significance=significance,
         pairs=len(pairs),
-        releases=sampled.releases_made,
+        releases=sample_limits.releases_made,
         seconds=whole.seconds_used,
         notes=(*subject.notes, *notes),
     )
 
 
 def pairs_to_attack(subject: AuditSubject, seed: int) -> list[NeighbourPair]:
-    """The special pairs of every shape, then varied ones; shapes take turns. Those made for queries come first."""
+    """Pairs of neighbouring tables: for queries first, then special ones, then varied ones; shapes alternate."""
     levels = [edges(subject, shape) for shape in subject.shapes]
-    special = [SpecialPairs(subject.k, known) for known in levels]
-    varied = [VariedPairs(known, _VARIED // len(levels), seed) for known in levels]
-    asked = [OpposedPairs(subject.mechanism.answer_levels)] if isinstance(subject.mechanism, QueryAdapter) else []
+    special = [SpecialPairs(subject.k, edges_of_shape) for edges_of_shape in levels]
+    varied = [VariedPairs(edges_of_shape, _VARIED // len(levels), seed) for edges_of_shape in levels]
+    for_queries = [OpposedPairs(subject.mechanism.answer_levels)] if isinstance(subject.mechanism, QueryAdapter) else []
     return [
-        *_interleave_pairs(subject, asked),
+        *_interleave_pairs(subject, for_queries),
         *_interleave_pairs(subject, special),
         *_interleave_pairs(subject, varied),
     ]
@@ -111,14 +134,14 @@ def _interleave_pairs(subject: AuditSubject, generators: Sequence[PairGenerator]
     return (pair for row in zip_longest(*rows) for pair in row if pair is not None)
 
 
-def _order_by_strength(pairs: Sequence[NeighbourPair], found: Sequence[AttackResult]) -> list[NeighbourPair]:
-    return [*(one.pair for one in found), *pairs]
+def _order_by_strength(pairs: Sequence[NeighbourPair], results: Sequence[AttackResult]) -> list[NeighbourPair]:
+    return [*(one.pair for one in results), *pairs]
 
 
 def _attack_by_law(
     subject: AuditSubject, pairs: Sequence[NeighbourPair], effort: AttackLimits, significance: float, tell: Tell
 ) -> tuple[list[AttackResult], list[str]]:
-    """What the stated law shows, if there is one and the releases follow it."""
+    """Result of the exact attack, and notes; no result without a law that the releases follow."""
     if not subject.has_law:
         return [], []
     small = chain.from_iterable(all_small_pairs(shape, subject.contribution) for shape in subject.shapes)
@@ -128,6 +151,6 @@ def _attack_by_law(
         if worst is None:
             return [], []
         followed = is_followed(subject, worst.pair, _LAW_TRIALS, effort.seconds / 4, effort.clock, significance)
-    except Exception:  # somebody else's law may fail in any way; the mechanism can still be run
+    except Exception:  # the law of another author may raise anything; the mechanism can still be run
         return [], [_NO_LAW]
     return ([worst], []) if followed else ([], [_WRONG_LAW])

@@ -1,11 +1,9 @@
-"""What a guarantee allows: how far apart the probabilities of one event may lie on two neighbouring data sets.
+"""Claims: how far a guarantee lets the probabilities of an event on two neighbouring data sets differ.
 
-A promise is kept exactly when no event breaks its `largest_allowed_chance`: an event that has probability q on one data
-set has at
-most `largest_allowed_chance(q)` on the neighbour. (For zCDP and for bounded range an event is a weaker test than the
-whole law, which
-`needed_parameter` then uses.) One number says how much was found: the smallest `parameter` that would allow what was
-seen.
+An event with probability q on one data set may have at most `largest_allowed_chance(q)` on the neighbour. For (ε, δ)-DP
+and Gaussian DP this condition on all events is the whole promise. For zCDP and bounded range it is weaker than the
+promise, so `needed_parameter` compares whole laws. An attack reports the smallest `parameter` that would allow what it
+observed.
 """
 
 from __future__ import annotations
@@ -28,44 +26,54 @@ from crestline.guarantees.root_finding import bisect_floats
 Floats = NDArray[np.float64]
 Law = Mapping[Any, float]
 
-# Laws are written down to 1e-10 for each outcome; what is smaller than this may be rounding.
+# Laws are exact to 1e-10 for each outcome; a smaller difference may be rounding.
 ROUNDING = 1e-9
 _LARGEST = 512.0
 _ORDERS = 1.0 + np.logspace(-3, 4, 64)
 
 
 class Claim(Protocol):
-    """A guarantee as the auditor sees it: one number, and what that number allows."""
+    """A guarantee as the auditor uses it: a family of promises with one numeric parameter."""
 
     @property
     def unit(self) -> str:
-        """What the number is."""
+        """Name of the parameter."""
         ...
 
     @property
-    def claimed_parameter(self) -> float: ...
+    def claimed_parameter(self) -> float:
+        """The parameter that the guarantee states."""
+        ...
 
     @property
-    def delta(self) -> float: ...
+    def delta(self) -> float:
+        """The δ that the guarantee states; 0 without one."""
+        ...
 
     def largest_allowed_chance(self, chance: Floats, parameter: float) -> Floats:
-        """The largest probability that an event may have, if it has `chance` on the neighbour."""
+        """Largest probability of an event that has probability `chance` on the neighbour."""
         ...
 
     def needed_parameter(self, first: Law, second: Law, least: float = 0.0) -> float:
-        """The smallest parameter that allows both laws, in both orders; `least` when no more than that is needed."""
+        """Smallest parameter, not below `least`, that allows the two laws in both orders."""
         ...
 
 
 def strength_of_event(claim: Claim, above: float, below: float) -> float:
-    """The smallest parameter that lets one event have probability `above` here and `below` on the neighbour."""
-    seen, other = np.array([above]), np.array([below])
-    return _smallest(lambda parameter: bool(np.all(seen <= claim.largest_allowed_chance(other, parameter))), 0.0)
+    """Smallest parameter that allows an event probability `above` on one data set and `below` on the neighbour."""
+    above_chances, below_chances = np.array([above]), np.array([below])
+    return _smallest(
+        lambda parameter: bool(np.all(above_chances <= claim.largest_allowed_chance(below_chances, parameter))), 0.0
+    )
 
 
 @singledispatch
 def claim(guarantee: object) -> Claim:
-    """The claim behind a guarantee: of one of ours as registered below, else of any object that has an `epsilon`."""
+    """Claim of a guarantee: one of crestline's kinds, or any object with an `epsilon` and perhaps a `delta`.
+
+    Raises:
+        MechanismError: The object is neither.
+    """
     epsilon = getattr(guarantee, "epsilon", None)
     if epsilon is None or type(guarantee).__module__.startswith("crestline."):
         raise MechanismError(
@@ -98,9 +106,8 @@ def _(guarantee: BoundedRangeGuarantee) -> Claim:
 
 @claim.register
 def _(guarantee: WorstOfSteps) -> Claim:
-    return ApproximateClaim(
-        float(guarantee.epsilon), 0.0
-    )  # it promises a ρ as well; by ε alone it is not accused falsely
+    # It promises a ρ as well. Testing ε alone can miss a violation but never reports a false one.
+    return ApproximateClaim(float(guarantee.epsilon), 0.0)
 
 
 @claim.register
@@ -110,7 +117,7 @@ def _(guarantee: LossInterval) -> Claim:
 
 @dataclass(frozen=True)
 class _EventClaim(ABC):
-    """Claims that hold for a law exactly when they hold for its events of largest ratio."""
+    """Base of claims that allow two laws exactly when they allow the events of largest ratio."""
 
     claimed_parameter: float
     delta: float = 0.0
@@ -136,7 +143,7 @@ class _EventClaim(ABC):
 
 
 class ApproximateClaim(_EventClaim):
-    """(ε, δ)-DP; δ = 0 is pure."""
+    """(ε, δ)-DP; pure DP where δ = 0."""
 
     symbol = "ε"
 
@@ -147,7 +154,7 @@ class ApproximateClaim(_EventClaim):
 
 
 class GaussianClaim(_EventClaim):
-    """μ-Gaussian privacy (P2.6)."""
+    """Gaussian DP with parameter μ (P2.6)."""
 
     symbol = "μ"
 
@@ -160,7 +167,10 @@ class GaussianClaim(_EventClaim):
 
 @dataclass(frozen=True)
 class BoundedRangeClaim:
-    """Bounded range (P0.4): log ratios lie in one interval of this length; with `cap`, none exceeds the cap."""
+    """Bounded range (P0.4): log ratios lie in an interval of length `parameter`.
+
+    At the claimed parameter no log ratio may exceed the `cap`.
+    """
 
     claimed_parameter: float
     delta: float = 0.0
@@ -188,7 +198,7 @@ class BoundedRangeClaim:
 
 
 class ZcdpClaim(_EventClaim):
-    """ρ-zCDP outside an event of probability δ: Rényi divergence of every order a is at most a·ρ (P0.4)."""
+    """ρ-zCDP outside an event of probability δ: the Rényi divergence of every order a is at most a·ρ (P0.4)."""
 
     symbol = "ρ"
 
@@ -210,7 +220,7 @@ class ZcdpClaim(_EventClaim):
 
 @dataclass(frozen=True)
 class TabulatedCeiling:
-    """A claim's ceiling at its own number, tabulated: for learning, where speed matters and the last digit does not."""
+    """`largest_allowed_chance` at the claimed parameter, interpolated from a table: fast enough for learning events."""
 
     claim: Claim
 
@@ -221,9 +231,11 @@ class TabulatedCeiling:
         return chances, self.claim.largest_allowed_chance(chances, self.claim.claimed_parameter)
 
     def largest_allowed_chance(self, chance: Floats) -> Floats:
+        """Largest probability of an event that has probability `chance` on the neighbour."""
         return np.interp(chance, *self._points)
 
     def slope(self, chance: Floats) -> Floats:
+        """Approximate derivative of `largest_allowed_chance`."""
         step = np.maximum(1e-6, 0.01 * np.minimum(chance, 1.0 - chance))
         low, high = np.maximum(chance - step, 0.0), np.minimum(chance + step, 1.0)
         result: Floats = (self.largest_allowed_chance(high) - self.largest_allowed_chance(low)) / (high - low)
@@ -231,7 +243,7 @@ class TabulatedCeiling:
 
 
 def outcomes_by_ratio(first: Law, second: Law) -> list[Any]:
-    """All outcomes of both laws, those that are relatively likelier under the first law first."""
+    """Outcomes of both laws by their ratio of probabilities, the largest ratio of the first law to the second first."""
 
     def ratio(outcome: Hashable) -> float:
         above, below = first.get(outcome, 0.0), second.get(outcome, 0.0)
@@ -241,7 +253,7 @@ def outcomes_by_ratio(first: Law, second: Law) -> list[Any]:
 
 
 def ratio_curve(first: Law, second: Law) -> tuple[Floats, Floats]:
-    """Probabilities under both laws of the events that tell them apart best: outcomes added by falling ratio."""
+    """Probabilities under both laws of the most telling events: sets of outcomes, added in order of falling ratio."""
     above, below = _align_laws(first, second)
     with np.errstate(divide="ignore", invalid="ignore"):
         order = np.argsort(-np.nan_to_num(above / below, nan=0.0, posinf=np.inf), kind="stable")
@@ -249,13 +261,14 @@ def ratio_curve(first: Law, second: Law) -> tuple[Floats, Floats]:
 
 
 def _align_laws(first: Law, second: Law) -> tuple[Floats, Floats]:
+    """Probabilities of all outcomes of both laws, in the same order."""
     outcomes = {**first, **second}
     above = np.array([first.get(outcome, 0.0) for outcome in outcomes])
     return above, np.array([second.get(outcome, 0.0) for outcome in outcomes])
 
 
 def _smallest(enough: Callable[[float], bool], least: float) -> float:
-    """The smallest parameter, not below `least`, that is enough; infinite when there is none."""
+    """Smallest parameter, not below `least`, that is enough; infinite if none up to 512 is."""
     if enough(least):
         return least
     low, high = least, max(1.0, 2 * least)
@@ -267,6 +280,7 @@ def _smallest(enough: Callable[[float], bool], least: float) -> float:
 
 
 def _binary_renyi_fits(above: Floats, below: Floats, rho: float) -> NDArray[np.bool_]:
+    """Whether two Bernoulli laws, in both orders, have Rényi divergence at most a·ρ for every order a of the grid."""
     p, q, a = above[..., None], below[..., None], _ORDERS
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         sizes = [
@@ -281,9 +295,9 @@ def _binary_renyi_fits(above: Floats, below: Floats, rho: float) -> NDArray[np.b
 
 
 def _renyi_rate(above: Floats, below: Floats) -> float:
-    """The largest `D_a / a` over the orders, with every probability moved by the rounding that it may have."""
-    seen = above > ROUNDING
-    p, q = above[seen] - ROUNDING, below[seen] + ROUNDING
+    """Largest `D_a / a` over the orders, each probability moved by `ROUNDING` in the mechanism's favour."""
+    is_positive = above > ROUNDING
+    p, q = above[is_positive] - ROUNDING, below[is_positive] + ROUNDING
     logs = _ORDERS[:, None] * np.log(p) + (1 - _ORDERS[:, None]) * np.log(q)
     peak = logs.max(axis=1)
     divergence = (peak + np.log(np.exp(logs - peak[:, None]).sum(axis=1))) / (_ORDERS - 1)

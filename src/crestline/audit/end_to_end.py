@@ -1,13 +1,13 @@
-"""The attack on a whole program: from a file with private rows to whatever the program says.
+"""The attack on a whole program: from a file with private rows to the value that the program returns.
 
-Two attacks. *Broken row*: one user adds a row that a reader may stumble over. *Failing filter*: the question asks for
+Two attacks. *Broken row*: one user adds a row that a reader may fail to parse. *Failing filter*: the question selects
 one user and compares a column with a value that an engine may be unable to compare. Each makes two tables that differ
-by that user; the program is run on both, and what it says of one may not tell it from the other.
+by that user; the program is run on both, and its outputs must not distinguish them.
 
-An error is an output: its class and its words count. Answers are random: where the two first outcomes differ, the
-program is run afresh, and it is called broken when the event "it ends as it first did with the user" happens every time
-with the user and never without. Under (ε, δ) `n` runs of each do so with probability at most `p^(2n)`, where
-`p = (e^ε + δ) / (1 + e^ε)`.
+An error is an output: its class and message count. Answers are random: where the first two outcomes differ, the program
+is run again, and it is called broken when the event "the outcome is the first one with the user" happens every time
+with the user and never without. Under (ε, δ)-DP this happens in `n` runs of each with probability at most `p^(2n)`,
+where `p = (e^ε + δ) / (1 + e^ε)`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FAILING_FILTER = "failing filter"
 BROKEN_ROW = "broken row"
 
 USERS = 400
-"""Ordinary users of each table: their items are far more popular than anything that one user has."""
+"""Ordinary users of each table: enough that their items are far more popular than any item of the one user."""
 
 _UNTYPED = sort_literals(("5", "'a'", "'5'", "1e300", "0.00012345678901234567", "9223372036854775807", "'2500-01-01'"))
 
@@ -46,7 +46,13 @@ Tell = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a run is called, what measures its time, and who hears what is being done and how much of it is done."""
+    """Options of a run.
+
+    Attributes:
+        name: Name of the program in the report; by default that of the function.
+        clock: Returns the time in seconds.
+        tell: Called with the name of the attack and the share of all trials that is done.
+    """
 
     name: str = ""
     clock: Callable[[], float] = perf_counter
@@ -58,7 +64,7 @@ UNWATCHED = RunOptions()
 
 @dataclass(frozen=True)
 class Trial:
-    """One question of two neighbouring tables."""
+    """A question that is asked of two neighbouring tables."""
 
     attack: str
     files: NeighbouringFiles
@@ -75,50 +81,58 @@ def attack_program(
     significance: float = 1e-6,
     run: RunOptions = UNWATCHED,
 ) -> ProgramReport:
-    """Attack `program(table)` or `program(table, where)` with tables that are written below `folder`.
+    """Attack a program with tables that are written below a folder.
 
-    A program that promises (`epsilon`, `delta`) or less for one question is called broken with probability at most
-    `significance`. Without a second argument there is no filter to attack. After `seconds` the rest is left out.
+    Args:
+        program: Called as `program(table)`, or as `program(table, where)` if it takes a filter.
+        folder: Folder for the tables.
+        epsilon: The ε that the program promises for one question.
+        delta: The δ that it promises for one question.
+        seconds: Approximate time limit; trials that are not reached are left out, and a note gives their number.
+        significance: Largest probability that a program which keeps that promise is called broken.
+        run: Name, clock and progress callback.
+
+    Returns:
+        The report, with every pair of tables that the program distinguished.
     """
-    started = run.clock()
+    start_time = run.clock()
     run.tell("writing tables", 0.0)
     every = list(generate_trials(folder, filters=_takes_filters(program)))
     runner = _ProgramRunner(program, folder)
     enough = repetitions_needed(epsilon, delta, significance / max(1, len(every)))
-    found: list[Difference] = []
-    made = 0
-    for made, trial in enumerate(every, 1):
-        run.tell(trial.attack, made / len(every))
-        found += [one for one in [_run_trial(runner, trial, enough)] if one]
-        if run.clock() - started > seconds:
+    differences: list[Difference] = []
+    number_tried = 0
+    for number_tried, trial in enumerate(every, 1):
+        run.tell(trial.attack, number_tried / len(every))
+        differences += [one for one in [_run_trial(runner, trial, enough)] if one]
+        if run.clock() - start_time > seconds:
             break
     notes = [] if _takes_filters(program) else ["the program takes no filter: only broken rows were tried"]
-    if made < len(every):
-        notes.append(f"{len(every) - made} of {len(every)} pairs were left out for lack of time (--seconds)")
+    if number_tried < len(every):
+        notes.append(f"{len(every) - number_tried} of {len(every)} pairs were left out for lack of time (--seconds)")
     if not runner.answered:
         notes.append("the program answered no question at all: nothing can be said of it")
     return ProgramReport(
         program=run.name or getattr(program, "__name__", "a program"),
         promise=(epsilon, delta),
-        found=tuple(found),
+        found=tuple(differences),
         significance=significance,
-        pairs=made,
+        pairs=number_tried,
         runs=runner.runs,
-        seconds=run.clock() - started,
+        seconds=run.clock() - start_time,
         notes=tuple(notes),
         ran=runner.answered > 0,
     )
 
 
 def repetitions_needed(epsilon: float, delta: float, error: float) -> int:
-    """How many times both tables must be told apart without a single mistake, for an honest program to do so with
-    probability at most `error`."""
+    """Number of repetitions for which a false alarm has probability at most `error` under (ε, δ)-DP."""
     chance = (1.0 + delta * math.exp(-epsilon)) / (1.0 + math.exp(-epsilon))
     return math.ceil(math.log(error) / (2.0 * math.log(min(chance, 1 - 1e-12))))
 
 
 def generate_trials(folder: Path, *, filters: bool) -> Iterator[Trial]:
-    """Every question that is tried; kinds of files and attacks take turns, for whoever has little time."""
+    """Every trial; kinds of files and attacks alternate, so that a short attack includes some of each."""
     typed = [write_typed_files(folder, kind, USERS) for kind in ("parquet", "duckdb")]
     groups = [
         [Trial(BROKEN_ROW, files) for files in write_line_files(folder, kind, USERS)] for kind in ("csv", "jsonl")
@@ -137,17 +151,17 @@ def _untyped_filters() -> Iterator[str]:
 
 
 def _typed_filters(kind: str) -> Iterator[str]:
-    """The filters that are known to fail, then a comparison of each kind with every column."""
-    held = {column.name for column in columns_of(kind)}
-    yield from (f"{ONLY_THE_USER} and {condition}" for name, condition in KNOWN if name in held)
-    for place, column in enumerate(column for column in COLUMNS if column.name in held and column.literals):
-        made = list(comparison_chains(column.name, column.literals))
-        yield from (f"{ONLY_THE_USER} and {made[(place + step) % len(made)]}" for step in (0, 5))
+    """The filters known to have failed before, then two comparisons with every column."""
+    names = {column.name for column in columns_of(kind)}
+    yield from (f"{ONLY_THE_USER} and {condition}" for name, condition in KNOWN if name in names)
+    for place, column in enumerate(column for column in COLUMNS if column.name in names and column.literals):
+        chains = list(comparison_chains(column.name, column.literals))
+        yield from (f"{ONLY_THE_USER} and {chains[(place + step) % len(chains)]}" for step in (0, 5))
 
 
 @dataclass
 class _ProgramRunner:
-    """Runs the program and reads what it says; a path below the folder is no part of what it says."""
+    """Runs the program and reads its outcome; paths of the tables are removed from error messages."""
 
     program: Program
     folder: Path
@@ -162,7 +176,7 @@ class _ProgramRunner:
         self.runs += 1
         try:
             value = self.program(place) if trial.where is None else self.program(place, trial.where)
-        except Exception as error:  # code of others may fail in any way
+        except Exception as error:  # code of another author may raise anything
             words = str(error).replace(str(Path(place).parent), "…")
             return Outcome(("raises", type(error).__name__, words))
         self.answered += 1
@@ -170,7 +184,7 @@ class _ProgramRunner:
 
 
 def _run_trial(run: _ProgramRunner, trial: Trial, enough: int) -> Difference | None:
-    """What tells the two tables of a trial apart, if it does so again and again; printed numbers are left out."""
+    """The difference between the tables of a trial, if every repetition confirms it; ignores printed numbers."""
     first, second = run(trial, True), run(trial, False)
     if first.key == second.key:
         return None
@@ -183,7 +197,7 @@ def _run_trial(run: _ProgramRunner, trial: Trial, enough: int) -> Difference | N
 
 
 def outcome_text(outcome: Outcome) -> str:
-    """An outcome in words, shortened."""
+    """Text of an outcome, at most 300 characters of it."""
     key = outcome.key
     if isinstance(key, tuple) and len(key) == 3 and key[0] == "raises":
         return f"{key[1]}: {key[2]}"[:300]

@@ -1,4 +1,4 @@
-"""Which histograms a mechanism is attacked on: cut at `k_bar` and padded, or over a public list."""
+"""Shapes of the histograms that a mechanism is attacked on: cut at `k_bar` and padded, or over a public list."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ _LISTED = 4
 
 @dataclass(frozen=True)
 class ShapeChoice:
-    """Shapes to try, best guess first; `note` says what was guessed."""
+    """Shapes to try, the likeliest first, and a `note` if they were guessed."""
 
     shapes: Sequence[HistogramShape]
     note: str = ""
 
 
 def choose(mechanism: object, *, k: int, delta: float, k_bar: int | None, domain: str | None) -> ShapeChoice:
-    """What was asked for; else what the mechanism or the catalogue says; else a guess."""
+    """Shapes that the caller requests, or else those that the mechanism or the catalogue states, or else a guess.
+
+    Raises:
+        ParameterError: `domain` or `k_bar` is not valid.
+    """
     if domain not in (None, "known", "unknown"):
         raise ParameterError(f"domain must be known or unknown, not {domain!r}")
     slots = (
@@ -37,13 +41,13 @@ def choose(mechanism: object, *, k: int, delta: float, k_bar: int | None, domain
         return ShapeChoice([HistogramShape(slots)] if slots else _unknown_domain_shapes(k))
     if delta:
         return ShapeChoice(_unknown_domain_shapes(k), "it states no k_bar; histograms of a few slots were tried")
-    # Without δ nothing can be named from an unknown domain: the promise must be meant for a public list.
+    # Without δ no item of an unknown domain can be named, so the promise must assume a public list.
     note = "it states no k_bar and its promise has no δ: a public list was assumed (--domain unknown says otherwise)"
     return ShapeChoice([_public_list_shape(k)], note)
 
 
 def stated_number(mechanism: object, name: str) -> int | None:
-    """A positive whole number that the mechanism states about itself."""
+    """The attribute `name` of the mechanism if it is a positive integer, otherwise None."""
     value = getattr(mechanism, name, None)
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 

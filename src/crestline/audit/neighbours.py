@@ -1,4 +1,4 @@
-"""Neighbouring data sets: the pairs an attacker would like to tell apart (P0.2)."""
+"""Neighbouring data sets: pairs that an attack tries to distinguish (P0.2)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Counts = dict[str, int]
 
 @dataclass(frozen=True)
 class HistogramShape:
-    """How counts become a histogram: cut at `k_bar` and padded, or (None) every item of a public list."""
+    """How counts become a histogram: cut at `k_bar` and padded, or, if that is None, all items of a public list."""
 
     k_bar: int | None
     domain: tuple[str, ...] = ()
@@ -25,7 +25,7 @@ class HistogramShape:
 
 @dataclass(frozen=True)
 class NeighbourPair:
-    """Two data sets that differ by one user, and what is special about them."""
+    """Two data sets that differ by one user, and the reason to try them (`why`)."""
 
     with_user: Counts
     without: Counts
@@ -34,12 +34,12 @@ class NeighbourPair:
 
     @property
     def items_of_user(self) -> tuple[str, ...]:
-        """The user's items."""
+        """Items of the user by whom the data sets differ."""
         return tuple(label for label, number in self.with_user.items() if number != self.without.get(label, 0))
 
 
 def pairs_with_counts(counts: Counts, together: Sequence[str] = ()) -> Pairs:
-    """Pairs of a user and an item with these counts: one user has the items `together`, all others one item each."""
+    """(user, item) pairs with these counts: one user has the items `together`, every other user has one item."""
     names = sorted(counts)
     items = [place for place, label in enumerate(names) for _ in range(counts[label] - (label in together))]
     users = list(range(1, len(items) + 1))
@@ -48,13 +48,13 @@ def pairs_with_counts(counts: Counts, together: Sequence[str] = ()) -> Pairs:
 
 
 class PairGenerator(Protocol):
-    """A generator of pairs worth attacking."""
+    """Generates neighbouring pairs of a shape, with at most `contribution` items of the user."""
 
     def __call__(self, shape: HistogramShape, contribution: int | None) -> Iterator[NeighbourPair]: ...
 
 
 def labels(many: int) -> list[str]:
-    """`a … z`, then longer names, in byte order within each length."""
+    """The first `many` of the labels `a … z`, `aa`, `ab`, …"""
     letters = string.ascii_lowercase
     names = ("".join(parts) for size in count(1) for parts in product(letters, repeat=size))
     return [name for name, _ in zip(names, range(many), strict=False)]
@@ -63,7 +63,7 @@ def labels(many: int) -> list[str]:
 def make_pair(
     without: Counts, moved: Iterable[str], shape: HistogramShape, why: str, contribution: int | None = None
 ) -> NeighbourPair | None:
-    """The data set and the same with one more user; None when nothing moves or the user would hold too many items."""
+    """A data set and the same with one more user; None if the user has no item, or more than `contribution`."""
     items = list(moved)
     if not items or (contribution is not None and len(items) > contribution):
         return None
@@ -78,8 +78,8 @@ def small_histogram_pairs(
 ) -> Iterator[tuple[Counts, Counts]]:
     """Every pair of histograms with counts up to `most` that differ by one user: `(with the user, without)`.
 
-    Includes every tie pattern, the empty histogram, and fewer rows than any `k_bar`; with a contribution bound, only
-    users who have at most so many items.
+    Includes every tie pattern, the empty histogram, and fewer items than any `k_bar`; with a contribution bound, only
+    users with at most that number of items.
     """
     moves = [(count, up) for count in range(most + 1) for up in (0, 1) if count + up <= most]
     for rows in product(moves, repeat=len(labels)):
@@ -91,7 +91,7 @@ def small_histogram_pairs(
 
 
 def all_small_pairs(shape: HistogramShape, contribution: int | None) -> Iterator[NeighbourPair]:
-    """`small_histogram_pairs` with one item more than there are slots, as far as their number can be enumerated."""
+    """`small_histogram_pairs` of the public list, or of more labels than slots; none for more than six labels."""
     names = list(shape.domain) or labels((shape.k_bar or 0) + 1 if (shape.k_bar or 0) > 3 else 4)
     most = {1: 3, 2: 3, 3: 3, 4: 3, 5: 2, 6: 1}.get(len(names))
     if most is not None:

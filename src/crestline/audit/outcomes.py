@@ -1,4 +1,4 @@
-"""Outcomes: what came out of one release, as a name that can be counted and numbers that can be compared."""
+"""Outcomes: the result of one release, split into a countable key and numbers that can be compared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ Number = float | Fraction
 
 @dataclass(frozen=True)
 class Outcome:
-    """One release. `key` is everything but the printed numbers; `names` are the items in it, in order if it has one."""
+    """The result of one release.
+
+    Attributes:
+        key: The result without its printed numbers.
+        names: The items in it.
+        ordered: Whether `names` are in the released order.
+        numbers: The printed numbers.
+    """
 
     key: Hashable
     names: tuple[Hashable, ...] = ()
@@ -27,25 +34,25 @@ class Outcome:
 
 
 class OutcomeReader:
-    """Turns whatever a mechanism returns into outcomes; equal selections are read once."""
+    """Converts any value that a mechanism returns to an outcome; caches the outcome of a hashable value."""
 
     def __init__(self) -> None:
         self._known: dict[object, Outcome] = {}
 
     def __call__(self, value: object) -> Outcome:
         try:
-            known = self._known.get(value)
+            outcome = self._known.get(value)
         except TypeError:  # not hashable: read it every time
             return _read_outcome(value)
-        if known is None:
-            known = _read_outcome(value)
+        if outcome is None:
+            outcome = _read_outcome(value)
             if len(self._known) < 100_000:
-                self._known[value] = known
-        return known
+                self._known[value] = outcome
+        return outcome
 
 
 def error_outcome(error: Exception) -> Outcome:
-    """An error is an output, too: its kind can give a user away."""
+    """Outcome of a release that raised: the error's class, because it can reveal a user."""
     return Outcome(("raises", type(error).__name__))
 
 
@@ -56,15 +63,18 @@ def _read_outcome(value: object) -> Outcome:
         ordered = not isinstance(items, set | frozenset)
         names = tuple(_split_numbers(item, numbers) for item in (items if ordered else sorted(items, key=repr)))
         numbers += [_to_number(count) for count in getattr(value, "counts", None) or ()]
-        shown = names if ordered else frozenset(names)
-        return Outcome((shown, bool(value.stopped)), names, ordered, tuple(numbers))
+        key_items = names if ordered else frozenset(names)
+        return Outcome((key_items, bool(value.stopped)), names, ordered, tuple(numbers))
     key = _split_numbers(value, numbers)
     names = key if isinstance(key, tuple) else (key,)
     return Outcome(key, names, not isinstance(value, set | frozenset), tuple(numbers))
 
 
 def _split_numbers(value: object, numbers: list[Number]) -> Hashable:
-    """The value without its numbers, which go to the list: a printed number never repeats, so it cannot be counted."""
+    """The value with floats, fractions and decimals replaced by `#`; appends them to `numbers`.
+
+    A noisy number rarely repeats, so a value with one could not be counted.
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, float | Fraction | Decimal | np.floating):

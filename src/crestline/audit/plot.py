@@ -1,4 +1,4 @@
-"""A picture of both output distributions of the worst pair, side by side, with the telling event marked."""
+"""Chart of both output distributions of the worst pair, with the event that distinguishes them marked."""
 
 from __future__ import annotations
 
@@ -23,41 +23,43 @@ _WITH, _WITHOUT = "with the user", "without the user"
 
 
 def plot(subject: AuditSubject, result: AttackResult) -> Picture:
-    """Draw the releases of both tables of a finding; the mechanism is run for it."""
+    """Chart of a finding; runs the mechanism on both tables."""
     return Picture(_pair_chart(rows(subject, result), subject, result))
 
 
-def rows(subject: AuditSubject, found: AttackResult) -> list[dict[str, Any]]:
-    """One row for each shown outcome and each of the two tables."""
-    tables = {_WITH: found.pair.with_user, _WITHOUT: found.pair.without}
-    drawn = {name: subject.sample(counts, found.pair.shape, _TRIALS) for name, counts in tables.items()}
+def rows(subject: AuditSubject, result: AttackResult) -> list[dict[str, Any]]:
+    """One row for each displayed outcome and each of the two tables."""
+    tables = {_WITH: result.pair.with_user, _WITHOUT: result.pair.without}
+    samples = {name: subject.sample(counts, result.pair.shape, _TRIALS) for name, counts in tables.items()}
     name_of = (
-        _bin_names(drawn) if any(outcome.numbers for sample in drawn.values() for outcome in sample) else _outcome_name
+        _bin_names(samples)
+        if any(outcome.numbers for sample in samples.values() for outcome in sample)
+        else _outcome_name
     )
-    shares = {name: _count_shares(sample, name_of) for name, sample in drawn.items()}
-    telling = _rows_in_event(drawn, name_of, found)
+    shares = {name: _count_shares(sample, name_of) for name, sample in samples.items()}
+    telling = _rows_in_event(samples, name_of, result)
     order = sorted(set().union(*shares.values()), key=lambda row: -max(share[row] for share in shares.values()))
-    kept = order[:_MOST]
-    result = [
+    first_rows = order[:_MOST]
+    chart_rows = [
         {"outcome": row, "table": name, "probability": share[row] / _TRIALS, "event": row in telling}
-        for row in kept
+        for row in first_rows
         for name, share in shares.items()
     ]
     if len(order) > _MOST:
         rest = f"{len(order) - _MOST} more"
         for name, share in shares.items():
-            left = sum(share[row] for row in order[_MOST:])
-            result.append({"outcome": rest, "table": name, "probability": left / _TRIALS, "event": False})
-    return result
+            rest_count = sum(share[row] for row in order[_MOST:])
+            chart_rows.append({"outcome": rest, "table": name, "probability": rest_count / _TRIALS, "event": False})
+    return chart_rows
 
 
 def _outcome_name(outcome: Outcome) -> str:
     return kind_text(outcome.key)
 
 
-def _bin_names(drawn: Mapping[str, Counter[Outcome]]) -> NameOf:
-    """Outcomes with printed numbers are shown by the first number's bin."""
-    values = sorted(float(o.numbers[0]) for sample in drawn.values() for o in sample if o.numbers)
+def _bin_names(samples: Mapping[str, Counter[Outcome]]) -> NameOf:
+    """Function from an outcome to the bin of its first printed number, or to its text if it has none."""
+    values = sorted(float(o.numbers[0]) for sample in samples.values() for o in sample if o.numbers)
     low, high = values[len(values) // 100], values[-1 - len(values) // 100]
     width = (high - low) / (_MOST - 4) or 1.0
 
@@ -78,17 +80,17 @@ def _count_shares(sample: Counter[Outcome], name_of: NameOf) -> Counter[str]:
     return shares
 
 
-def _rows_in_event(drawn: Mapping[str, Counter[Outcome]], name_of: NameOf, result: AttackResult) -> set[str]:
-    """The rows that lie in the event, for the most part."""
+def _rows_in_event(samples: Mapping[str, Counter[Outcome]], name_of: NameOf, result: AttackResult) -> set[str]:
+    """Rows of which more releases lie in the event than outside."""
     inside: Counter[str] = Counter()
-    for sample in drawn.values():
+    for sample in samples.values():
         for outcome, times in sample.items():
             inside[name_of(outcome)] += times if result.tells(outcome) else -times
     return {row for row, balance in inside.items() if balance > 0}
 
 
 def _pair_chart(values: list[dict[str, Any]], subject: AuditSubject, result: AttackResult) -> Any:
-    """Two dots for each outcome on a logarithmic axis: what differential privacy bounds is their distance."""
+    """Chart with two dots for each outcome; on its logarithmic axis DP bounds their distance."""
     alt = import_altair()
     dots = [{**row, "probability": max(row["probability"], _FLOOR)} for row in values]
     order = list(dict.fromkeys(row["outcome"] for row in dots))
@@ -112,7 +114,7 @@ def _pair_chart(values: list[dict[str, Any]], subject: AuditSubject, result: Att
 
 
 def _probability_spans(dots: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """From the smaller to the larger probability of each outcome."""
+    """The smaller and the larger probability of each outcome."""
     spans: dict[str, dict[str, Any]] = {}
     for dot in dots:
         chance = dot["probability"]

@@ -1,4 +1,4 @@
-"""What an attack found: two neighbours, what tells them apart, and how much of a promise that would need."""
+"""Interfaces of testers: what they attack, and the result."""
 
 from __future__ import annotations
 
@@ -17,10 +17,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AttackResult:
-    """The worst that one tester found. `strength` is in the unit of the claim; `tells` is the event as a function.
+    """The worst finding of one tester.
 
-    For the exact tester the numbers are probabilities; for the statistical one they are confidence bounds, which all
-    hold together except with the audit's error probability.
+    For the exact tester both chances are probabilities. For the statistical tester `chance` is a lower and
+    `chance_on_neighbour` an upper confidence bound; all bounds hold at once except with the audit's error probability.
+
+    Attributes:
+        method: `exact` or `sampled`.
+        pair: The neighbouring tables.
+        strength: Smallest parameter of the claim that allows both laws, or both confidence bounds.
+        broken: Whether that exceeds the claimed parameter by more than rounding.
+        event: The event in words.
+        likelier_with_user: Whether the event is likelier on the table with the user.
+        chance: Probability of the event on the table where it is likelier.
+        chance_on_neighbour: Probability of the event on the other table.
+        tells: Whether an outcome lies in the event.
     """
 
     method: str
@@ -35,7 +46,7 @@ class AttackResult:
 
 
 class AuditTarget(Protocol):
-    """What can be attacked by running it: a promise, and releases of either table of a pair."""
+    """A mechanism that can be attacked by running it: a claim, and releases on either table of a pair."""
 
     @property
     def claim(self) -> Claim: ...
@@ -47,6 +58,6 @@ class AuditTarget(Protocol):
 
 
 class Tester(Protocol):
-    """A way of attacking: the worst it finds among these pairs, or None when it could say nothing."""
+    """A kind of attack. `test` returns its worst finding among the pairs, or None if it has none."""
 
     def test(self, subject: AuditSubject, pairs: Sequence[NeighbourPair]) -> AttackResult | None: ...

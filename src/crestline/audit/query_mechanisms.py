@@ -1,8 +1,8 @@
-"""Mechanisms that answer queries, asked about a histogram, so that they are attacked like any other (P14).
+"""Mechanisms that answer queries, adapted to histograms so that they can be attacked like any other (P14).
 
-The queries are fixed functions of the histogram whose distances are known: counts, which one user moves up, and the
-lead of the first item, which the same user moves down. Where a mechanism assumes that all distances move one way, they
-are the counts alone.
+The queries are fixed functions of the histogram whose distances are known: counts, which one user increases, and the
+lead of the first item, which the same user decreases. For a mechanism that assumes that all distances move in one
+direction, the queries are the counts alone.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from crestline.mechanisms.third_party import release_many_or_none
 from crestline.randomness.entropy import Entropy
 
 _MOST = 4
-"""Slots of the histogram, and so queries: a transcript of more has too many outcomes for a law."""
+"""Most slots of the histogram, and so queries: with more, a law would have too many outcomes."""
 
 
 @runtime_checkable
 class QueryMechanism(Protocol):
-    """A mechanism over queries: ours of P14.2 and P14.3, and what is written like them."""
+    """A mechanism over queries: crestline's own (P14.2, P14.3), or one with the same interface."""
 
     @property
     def queries(self) -> int: ...
@@ -38,7 +38,7 @@ class QueryMechanism(Protocol):
 
 @dataclass(frozen=True)
 class QueryAdapter:
-    """A mechanism over queries as one over histograms of `k_bar` slots."""
+    """A mechanism over queries as a mechanism over histograms of `k_bar` slots."""
 
     mechanism: QueryMechanism
     domain: str = "unknown"
@@ -46,7 +46,7 @@ class QueryAdapter:
 
     @property
     def answer_levels(self) -> tuple[int, ...]:
-        """Distances at which a query begins to be answered, where the mechanism says so."""
+        """Distances around the threshold from which queries are answered; none if the mechanism states no threshold."""
         bar = getattr(self.mechanism, "threshold", None)
         return () if bar is None else tuple(sorted({max(1, int(bar) + step) for step in (-6, -3, 0, 3, 6)}))
 
@@ -61,15 +61,15 @@ class QueryAdapter:
         return self.release_many(histogram, 1, entropy)[0]
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[object]:
-        many, asked = release_many_or_none(self.mechanism), self._queries_about(histogram)
+        many, queries = release_many_or_none(self.mechanism), self._queries_about(histogram)
         if many is None:
             one: Any = self.mechanism
-            return [one.release(asked, entropy) for _ in range(n)]
-        return self.mechanism.release_many(asked, n, entropy)
+            return [one.release(queries, entropy) for _ in range(n)]
+        return self.mechanism.release_many(queries, n, entropy)
 
     def law(self, histogram: Histogram) -> Law:
-        stated: Any = self.mechanism
-        result: Law = stated.law(self._queries_about(histogram))
+        with_law: Any = self.mechanism
+        result: Law = with_law.law(self._queries_about(histogram))
         return result
 
     def _queries_about(self, histogram: Histogram) -> list[StableAnswer]:
@@ -79,10 +79,10 @@ class QueryAdapter:
 
 
 def opposed_queries(histogram: Histogram) -> list[StableAnswer]:
-    """All counts but the first, from the last up, and then the first item with its lead less one (P14.1).
+    """The counts from the last slot up to the second, then the first item with its lead less one (P14.1).
 
-    A user who holds every item but the first moves all these distances up and the lead down: the worst that can happen
-    to a sparse vector. The values of all queries but the last are public.
+    A user with every item but the first increases all these distances and decreases the lead: the worst case for a
+    sparse vector. The values of all queries but the last are public.
     """
     counts = [*histogram.counts, histogram.next_count or 0]
     first = histogram.items[0]
@@ -91,7 +91,7 @@ def opposed_queries(histogram: Histogram) -> list[StableAnswer]:
 
 
 def as_auditable(mechanism: object) -> object:
-    """The mechanism itself, or, where it answers queries, the same about histograms."""
+    """The mechanism itself, or, if it answers queries, its `QueryAdapter`."""
     if not isinstance(mechanism, QueryMechanism) or hasattr(mechanism, "k_bar") or callable(mechanism.queries):
         return mechanism
     return QueryAdapter(mechanism)
@@ -99,7 +99,7 @@ def as_auditable(mechanism: object) -> object:
 
 @dataclass(frozen=True)
 class OpposedPairs:
-    """Pairs whose user holds every item but the first, around the counts at which queries begin to be answered."""
+    """Pairs around the counts at which queries are answered; the user has the first item, all others, or all."""
 
     levels: tuple[int, ...]
 
@@ -108,6 +108,6 @@ class OpposedPairs:
         for level, lead in product(self.levels, self.levels):
             table = {first: level + lead, **dict.fromkeys(rest, level)}
             for moved in (rest, [first], [first, *rest]):
-                made = make_pair(table, moved, shape, "distances at the edge of an answer", contribution)
-                if made is not None:
-                    yield made
+                pair = make_pair(table, moved, shape, "distances at the edge of an answer", contribution)
+                if pair is not None:
+                    yield pair

@@ -1,4 +1,4 @@
-"""The report of an audit, as a value."""
+"""The report of an audit as a value."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ Line: TypeAlias = tuple[str, str]  # name and value
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict(ABC):
-    """How an attack ended, and with how much effort.
+    """Result of an attack, and its effort.
 
-    significance   an honest subject is called broken with at most this probability
-    pairs          how many pairs of neighbouring tables were tried
+    Attributes:
+        significance: Largest probability that an honest subject is called broken.
+        pairs: Number of pairs of neighbouring tables in the attack.
+        seconds: Duration of the attack.
+        notes: What a reader must know about the attack, such as a guessed shape.
     """
 
     significance: float
@@ -33,27 +36,27 @@ class Verdict(ABC):
     @property
     @abstractmethod
     def is_broken(self) -> bool:
-        """Whether a promise was seen broken."""
+        """Whether a promise was observed to be broken."""
 
     @abstractmethod
     def _number_of_runs(self) -> int:
-        """How many times the subject was run."""
+        """Number of times that the subject was run."""
 
     @abstractmethod
     def _subject(self) -> dict[str, Any]:
-        """For JSON: what was attacked, and what it promises."""
+        """JSON fields: the subject, and its promise."""
 
     @abstractmethod
     def _findings(self) -> dict[str, Any]:
-        """For JSON: what was found, and on which tables."""
+        """JSON fields: the findings, and their tables."""
 
     @property
     def verdict(self) -> str:
-        """What was found, in words."""
+        """The result in words."""
         return self.when_broken if self.is_broken else "nothing was found"
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON. An infinite strength is written as the string `infinite`."""
+        """JSON values of the report; an infinite strength is the string `infinite`."""
         return {
             **self._subject(),
             "broken": self.is_broken,
@@ -67,6 +70,7 @@ class Verdict(ABC):
         }
 
     def _effort_lines(self) -> list[Line]:
+        """The last lines of a report: its effort, its significance and its notes."""
         effort = f"{self.pairs} pairs, {self._number_of_runs():,} {self.unit_of_runs}, {self.seconds:.1f} s"
         fails = f"an honest {self.subject} fails with probability {self.significance:g}"
         notes = self.notes if self.is_broken else (*self.notes, "that nothing was found is no proof")
@@ -75,7 +79,18 @@ class Verdict(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Report(Verdict):
-    """What was attacked, with how much effort, and the worst that was found."""
+    """Report of an attack on a mechanism.
+
+    Attributes:
+        mechanism: Its name.
+        promise: Its guarantee in words.
+        unit: Name of the claim's parameter.
+        claimed: The parameter that it claims.
+        contribution: Most items of the user by whom tables differ; None: any number.
+        shapes: Shapes of the attacked histograms.
+        found: The worst finding of each tester that has one.
+        releases: Releases of the statistical tester.
+    """
 
     mechanism: str
     promise: str
@@ -96,7 +111,7 @@ class Report(Verdict):
 
     @property
     def worst(self) -> AttackResult | None:
-        """A broken promise before an unbroken one, then the larger strength."""
+        """The strongest finding; a broken promise comes before an unbroken one."""
         return max(self.found, key=lambda found: (found.broken, found.strength), default=None)
 
     def _number_of_runs(self) -> int:
@@ -116,11 +131,11 @@ class Report(Verdict):
         }
 
     def lines(self) -> list[Line]:
-        """The report, line by line: name and value."""
-        made = [("mechanism", self.mechanism), ("promise", self.promise), ("verdict", self.verdict)]
+        """The report as lines of a name and a value."""
+        result = [("mechanism", self.mechanism), ("promise", self.promise), ("verdict", self.verdict)]
         for found in sorted(self.found, key=lambda one: (not one.broken, -one.strength)):
             bound = "" if found.method == "exact" else "at least "
-            made += [
+            result += [
                 ("", ""),
                 (found.method, f"{self.unit}: {bound}{found.strength:.4g} found, {self.claimed:.4g} claimed"),
                 ("neighbours", found.pair.why),
@@ -129,16 +144,16 @@ class Report(Verdict):
                 ("the event", found.event),
                 ("its chance", _chances_text(found)),
             ]
-        return made + self._effort_lines()
+        return result + self._effort_lines()
 
 
 def counts_text(counts: Counts) -> str:
-    """A small table in one line: `a 6, b 5, …`; long runs of equal counts are shortened."""
+    """A small table in one line: `a 6, b 5, …`, with at most eight items."""
     rows = sorted(((label, count) for label, count in counts.items() if count), key=lambda row: (-row[1], row[0]))
     if not rows:
         return "(empty)"
-    said = [f"{label} {count}" for label, count in rows[:8]]
-    return ", ".join(said) + (f", … ({len(rows)} items)" if len(rows) > 8 else "")
+    cells = [f"{label} {count}" for label, count in rows[:8]]
+    return ", ".join(cells) + (f", … ({len(rows)} items)" if len(rows) > 8 else "")
 
 
 def _result_to_dict(result: AttackResult) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""The command line: one face of ask(); no privacy logic."""
+"""The command line: an interface to `ask`; it holds no privacy logic."""

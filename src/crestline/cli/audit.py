@@ -1,4 +1,4 @@
-"""`crestline audit`: attack a mechanism or a whole program, ours or somebody else's."""
+"""`crestline audit`: attack a mechanism or a whole program, crestline's own or of another author."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def audit(
         ReportFormat, typer.Option("--format", help="auto: a report in a terminal, JSON in a pipe.")
     ] = ReportFormat.AUTO,
 ) -> None:
-    """Try to break the promise of a mechanism or of a whole program, and report the neighbours that were told apart.
+    """Try to break the promise of a mechanism or of a whole program, and report the neighbours that it distinguishes.
 
     Ends with 0 when nothing was found, 1 when the promise is broken, 2 when the audit could not run.
     Examples: crestline audit my_package:MyMechanism, crestline audit --program my_package:answer
@@ -103,7 +103,7 @@ def audit(
 def _audit_program(
     name: str | None, epsilon: float, delta: float, seconds: float, significance: float, form: ReportFormat
 ) -> None:
-    """The attack on a whole program; without a name it is our own."""
+    """Attack a whole program; without a name, crestline's own."""
     from tempfile import TemporaryDirectory
 
     from crestline.audit.end_to_end import RunOptions, attack_program
@@ -129,7 +129,7 @@ def _audit_program(
 
 
 def _own_program(table: str, where: str | None = None) -> object:
-    """crestline's own program, as a person would call it."""
+    """crestline's own program, with the arguments that a user would give."""
     from crestline.session import top_k
 
     in_database = table.endswith(".duckdb")
@@ -146,7 +146,7 @@ def _own_program(table: str, where: str | None = None) -> object:
 
 @contextmanager
 def _progress() -> Iterator[Tell]:
-    """A progress bar on standard error; nothing at all in a pipe."""
+    """Progress bar on standard error; nothing in a pipe."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     parts = (TextColumn("{task.description:>15}"), BarColumn(), TimeElapsedColumn())

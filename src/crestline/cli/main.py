@@ -1,4 +1,4 @@
-"""The command `crestline`: what it knows, and how it ends.
+"""The command `crestline`: its commands, and its exit codes.
 
 Exit codes   0 done   1 something was found (audit, verify)   2 the call is wrong   3 the ledger refused
              4 a source or a ledger did not answer   70 an internal error   130 interrupted
@@ -21,14 +21,14 @@ EXIT_UNAVAILABLE = 4
 EXIT_INTERNAL_ERROR = 70
 EXIT_INTERRUPTED = 130
 
-# The modules of the commands, in the order of the help; the last part of a name is the command's, and its function's.
+# Modules of the commands, in the order of the help; the last part of a name is that of the command and its function.
 COMMANDS = (
     *("analyst.top", "analyst.ask", "analyst.plan", "analyst.price", "analyst.explain", "mechanisms", "sources"),
     *("owner.account", "audit", "reproduce", "owner.serve", "analyst.demo"),
 )
-GROUPS = ("owner.ledger", "owner.token", "owner.report")  # of commands: each has a `…_app`
+GROUPS = ("owner.ledger", "owner.token", "owner.report")  # groups of commands: each module has a `…_app`
 
-# These hand every argument, --help included, to another package.
+# Commands that pass every argument, including --help, to another package.
 HANDED_ON = {"reproduce"}
 HAND_ON = {"ignore_unknown_options": True, "allow_extra_args": True}
 
@@ -59,7 +59,7 @@ def _root(
 
 
 def command_name(module: str) -> str:
-    """What people type for a module of `COMMANDS` or `GROUPS`."""
+    """Name of the command for a module of `COMMANDS` or `GROUPS`."""
     return module.rpartition(".")[2]
 
 
@@ -75,7 +75,7 @@ for _module in GROUPS:
 
 
 def main() -> None:
-    """Run the command. No traceback is ever shown: it could hold private rows."""
+    """Run the command and exit. No traceback is printed, because it could contain private rows."""
     code = run(sys.argv[1:])
     if code == EXIT_INTERRUPTED:
         _exit_at_once(code)
@@ -83,10 +83,13 @@ def main() -> None:
 
 
 def _exit_at_once(code: int) -> None:
-    """End without tidying up. What a command was interrupted in is in any state: drivers would wait for their threads
-    or complain of what is left, and Python, once interrupted in an import, would end with another code."""
+    """Exit without cleanup.
+
+    After an interrupt the state is unknown: drivers would wait for their threads or report what is left open, and
+    Python, if it was interrupted in an import, would exit with another code.
+    """
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):  # nobody reads it, or it is closed
+        with contextlib.suppress(OSError, ValueError):  # the stream has no reader, or is closed
             stream.flush()
     os._exit(code)
 
@@ -103,9 +106,9 @@ def run(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return _exit_status(EXIT_INTERRUPTED)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; nothing to complain about
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader closed the pipe: not an error
         return 0
-    except Exception as error:  # the last line of defence: a message of another library may quote private rows
+    except Exception as error:  # the message of another library may quote private rows
         if os.environ.get("CRESTLINE_DEBUG"):
             raise
         typer.echo(
@@ -118,7 +121,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _exit_status(code: object) -> int:
-    """The command's own exit code; an interrupt, which the command line handles silently, is given its words."""
+    """Exit code of a command that ended by itself; prints a message after an interrupt."""
     if code == EXIT_INTERRUPTED:
         typer.echo("crestline: interrupted; what was reserved stays charged", err=True)
     return code if isinstance(code, int) else EXIT_WRONG

@@ -1,4 +1,4 @@
-"""`crestline mechanisms`: the catalogue."""
+"""`crestline mechanisms`: the catalogue of mechanisms."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ COLUMNS = {
 def mechanisms(
     form: FormatOption = Format.AUTO,
 ) -> None:
-    """List every mechanism: what it returns, what it needs to know, what it costs, whether `auto` may take it, and the
-    theorem behind it."""
+    """List every mechanism: its output, what it requires, its price, whether `auto` may choose it, and its theorem."""
     from crestline.mechanisms.catalogue import CATALOGUE
     from crestline.prepare.auto_rules import auto_mechanism_names
 

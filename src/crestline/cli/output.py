@@ -1,4 +1,4 @@
-"""How results are printed: tables for people, JSON or CSV for pipes."""
+"""Print results: tables for people, JSON or CSV for programs."""
 
 from __future__ import annotations
 
@@ -26,31 +26,33 @@ FormatOption = Annotated[Format, typer.Option("--format", help="auto: a table in
 
 
 def resolve_format(wanted: Format) -> Format:
-    """`auto` is a table in a terminal and JSON in a pipe."""
+    """The format; `auto` is a table in a terminal and JSON in a pipe."""
     if wanted is not Format.AUTO:
         return wanted
     return Format.TABLE if sys.stdout.isatty() else Format.JSON
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """A console that does not cut what it cannot colour: pipes get full lines."""
+    """Console that does not wrap lines in a pipe."""
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, soft_wrap=not sys.stdout.isatty())
 
 
 def print_json(value: object) -> None:
+    """Print a value as indented JSON."""
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 def print_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print rows as CSV with a header."""
     writer = csv.writer(sys.stdout)
     writer.writerow(columns)
     writer.writerows(rows)
 
 
 def print_rows(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]], form: Format, title: str = "") -> None:
-    """Rows with named columns in any of the three forms; `columns` maps field names to headings."""
+    """Print rows in any format; `columns` maps the fields to their headings."""
     form = resolve_format(form)
     if form is Format.JSON:
         print_json([dict(row) for row in rows])
@@ -62,7 +64,7 @@ def print_rows(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]], fo
 
         table = Table(title=title or None, title_justify="left")
         for place, heading in enumerate(columns.values()):
-            table.add_column(heading, no_wrap=place == 0, overflow="fold")  # the first column names the row
+            table.add_column(heading, no_wrap=place == 0, overflow="fold")  # the first column identifies the row
         for row in rows:
-            table.add_row(*(Text(str(row[name])) for name in columns))  # a name may hold [brackets]
+            table.add_row(*(Text(str(row[name])) for name in columns))  # a value may contain [brackets]
         make_console().print(table)

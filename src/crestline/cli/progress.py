@@ -1,7 +1,7 @@
-"""What a person sees while an engine works, and what Ctrl-C does.
+"""A progress display while an engine works, and the handling of Ctrl-C.
 
-Elapsed time depends on the rows. It is shown to whoever sits at the terminal, who could time the command as well, and
-to nobody else: nothing of it goes to a pipe, a file or a log.
+Elapsed time depends on the rows. It is displayed only in the terminal, whose user could time the command as well; none
+of it goes to a pipe, a file or a log.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Any
 from crestline.cli.output import make_console
 from crestline.errors import CrestlineError
 
-_AGAIN = 2.0  # seconds that a driver has to cancel what its engine does, before it is interrupted again
+_AGAIN = 2.0  # seconds after which a driver that has not cancelled its statement is interrupted again
 
 
 @contextmanager
 def show_progress(what: str) -> Iterator[None]:
-    """Show that something is being done, in a terminal; an interrupt stays one, whatever a driver makes of it.
+    """Display progress in a terminal, and end in KeyboardInterrupt after Ctrl-C even if a driver reports another error.
 
-    On Ctrl-C the drivers cancel what the engine is doing: DuckDB is interrupted, psycopg asks the server to cancel
-    the statement, PySpark cancels its jobs. Some then report a failure of the engine, which is none.
+    On Ctrl-C the drivers cancel the statement: DuckDB is interrupted, psycopg asks the server to cancel it, PySpark
+    cancels its jobs. Some then report a failure of the engine although it did not fail.
     """
     pressed = threading.Event()
     with _catch_interrupt(pressed):
@@ -43,7 +43,7 @@ def show_progress(what: str) -> Iterator[None]:
 
 @contextmanager
 def _catch_interrupt(pressed: threading.Event) -> Iterator[None]:
-    """Remember that Ctrl-C was pressed: a driver may tell of it in words of its own, or lose it."""
+    """Record that Ctrl-C was pressed: a driver may turn the interrupt into an error of its own, or lose it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -54,7 +54,7 @@ def _catch_interrupt(pressed: threading.Event) -> Iterator[None]:
             return
         if not pressed.is_set():
             pressed.set()
-            logging.disable(logging.WARNING)  # psycopg warns that it could not end what was interrupted
+            logging.disable(logging.WARNING)  # psycopg warns that it could not end the interrupted statement
             ending.start_thread()
         raise KeyboardInterrupt
 
@@ -70,10 +70,10 @@ def _catch_interrupt(pressed: threading.Event) -> Iterator[None]:
 
 
 class _InterruptThread:
-    """From the first Ctrl-C on, interrupt what the engine runs, and the main thread, until that is out of the context.
+    """Thread that, from the first Ctrl-C on, interrupts the engine and the main thread until the context ends.
 
-    Python drops an exception that is raised while an object is finalised, and a driver's code may drop it, too: the
-    engine would go on, and nobody would know that Ctrl-C was pressed.
+    Python drops an exception that is raised while an object is finalised, and a driver may drop it too: the engine
+    would continue, and the interrupt would be lost.
     """
 
     def __init__(self) -> None:
@@ -85,11 +85,11 @@ class _InterruptThread:
         self._thread.start()
 
     def interrupt_again(self) -> None:
-        """Interrupt again at once: it is known that the last time was in vain."""
+        """Interrupt again at once, because the last interrupt was lost."""
         self._next.set()
 
     def end(self) -> None:
-        """The main thread is out."""
+        """Stop the thread; call when the main thread has left the context."""
         self.reached = True
         self._next.set()
         if self._thread.is_alive():

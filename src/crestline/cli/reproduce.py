@@ -1,4 +1,4 @@
-"""`crestline reproduce` hands its arguments to the package `reproduction`, which is beside crestline in a checkout."""
+"""`crestline reproduce` passes its arguments to the package `reproduction`, which is beside crestline in a checkout."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def reproduce(context: typer.Context) -> None:
 
 
 def _can_import_reproduction() -> bool:
-    """Whether `reproduction` can be imported; the folder above the `src` that crestline runs from is looked at, too."""
+    """Whether `reproduction` can be imported; also looks in the checkout that crestline runs from."""
     if (CHECKOUT / "reproduction" / "command.py").is_file() and str(CHECKOUT) not in sys.path:
         sys.path.append(str(CHECKOUT))
     return find_spec("reproduction") is not None

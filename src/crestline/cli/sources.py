@@ -1,4 +1,4 @@
-"""`crestline sources`: what can be asked."""
+"""`crestline sources`: the kinds of source."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ COLUMNS = {
     "run": "version and tests",
     "gaps": "gaps",
 }
-# In a terminal, tables that can be read in 80 columns; the last has the engines alone.
+# Columns of three tables that fit into a terminal of 80 columns; the last has engines only.
 KINDS, RIGHTS, ENGINES = ("name", "address", "tested"), ("name", "supports", "limits"), ("name", "run", "gaps")
 
 
 def sources(
     form: FormatOption = Format.AUTO,
 ) -> None:
-    """List every kind of source: how to write it, what it supports, how that was tested, and what an engine cannot."""
+    """List every kind of source: its address, what it supports, how that was tested, and what an engine cannot do."""
     from crestline.sources.support_table import SUPPORTED
 
     rows = [

@@ -1,4 +1,4 @@
-"""Data that the pages of the documentation speak of, made on the spot: nobody's data, so everybody may look.
+"""Artificial data for the examples of the documentation; they describe no real person, so they need no protection.
 
 cl.examples.shop()       checkins.parquet, sales.parquet and shop.duckdb in a folder
 cl.examples.library()    loans.csv, the loans of a library

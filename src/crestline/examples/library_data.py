@@ -1,4 +1,4 @@
-"""A small data set that looks like a library's loans, made on the spot: nobody's data, so everybody may look."""
+"""Artificial loans of a library; they describe no real person, so they need no protection."""
 
 from __future__ import annotations
 

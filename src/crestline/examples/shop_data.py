@@ -1,4 +1,4 @@
-"""The data of an invented shop, and of people who check in at venues, as Parquet files and as a DuckDB database."""
+"""The data of an invented shop and of check-ins at venues, as Parquet files and as a DuckDB database."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     import pyarrow
     from numpy.typing import NDArray
 
-PEOPLE = 8_000  # who check in
+PEOPLE = 8_000  # users of the check-ins
 CUSTOMERS = 6_000
-_SEED = 2026  # invented data, not a release: any generator will do
+_SEED = 2026  # not a release, so the generator need not be secure
 _FIRST_DAY = date(2025, 10, 1)
 _DAYS = 210
 _COUNTRIES = ("DE", "FR", "AT", "PL", "CH")
@@ -29,14 +29,14 @@ _KINDS = ("small", "large", "organic")
 
 
 def write_shop(folder: Path) -> None:
-    """Write checkins.parquet, sales.parquet and shop.duckdb."""
+    """Write checkins.parquet, sales.parquet and shop.duckdb; existing files are replaced."""
     import duckdb
     import numpy as np
     from pyarrow import parquet
 
-    made = np.random.default_rng(_SEED)
-    parquet.write_table(_checkins_table(made), folder / "checkins.parquet")
-    tables = _sales_tables(made)
+    generator = np.random.default_rng(_SEED)
+    parquet.write_table(_checkins_table(generator), folder / "checkins.parquet")
+    tables = _sales_tables(generator)
     parquet.write_table(tables["sales"], folder / "sales.parquet")
     path = folder / "shop.duckdb"
     path.unlink(missing_ok=True)
@@ -46,7 +46,7 @@ def write_shop(folder: Path) -> None:
 
 
 def _checkins_table(generator: np.random.Generator) -> pyarrow.Table:
-    """Sixty venues, a few of them popular; everybody checks in about four times."""
+    """Check-ins at sixty venues, a few of them popular; four for each person on average."""
     import pyarrow
 
     venues = [f"{place}, {city}" for place in _PLACES for city in _CITIES]
@@ -63,6 +63,7 @@ def _checkins_table(generator: np.random.Generator) -> pyarrow.Table:
 
 
 def _sales_tables(generator: np.random.Generator) -> dict[str, pyarrow.Table]:
+    """Tables of sales, products and customers."""
     import numpy as np
     import pyarrow
 
@@ -98,7 +99,7 @@ def _sales_tables(generator: np.random.Generator) -> dict[str, pyarrow.Table]:
 def _draw_picks(
     generator: np.random.Generator, people: int, things: int, each: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Who picks what: at least one thing each, popular things more often."""
+    """A person and a thing for each row, with `each` rows a person on average and at least one."""
     import numpy as np
 
     many = 1 + generator.poisson(each - 1, size=people)
@@ -108,4 +109,5 @@ def _draw_picks(
 
 
 def _draw_days(generator: np.random.Generator, rows: int) -> list[date]:
+    """A random day for each row."""
     return [_FIRST_DAY + timedelta(days=int(day)) for day in generator.integers(0, _DAYS, size=rows)]

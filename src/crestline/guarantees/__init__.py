@@ -1,1 +1,1 @@
-"""Stage 4: the promise as a value, and the theorems that add promises up."""
+"""Guarantees as values, and the theorems that add them up."""

@@ -1,10 +1,9 @@
 """Accountants: from the steps of a release to one ε (P10.3), and from a total back to the steps (P10.4).
 
-Every accountant here is valid for a list of steps whose kinds, parameters and number are fixed before the first
-answer; the questions may be chosen adaptively. So the smallest of their answers is valid too. When parameters are
-chosen on the way, only a filter is valid (P10.5): a `Kind` of budget in `crestline.ledger.budget_rules`, another type
-on
-purpose.
+Every accountant is valid for a list of steps whose kinds, parameters and number are fixed before the first answer; the
+questions may be chosen adaptively. So the smallest of their bounds is valid too. Where parameters depend on earlier
+answers only a filter is valid (P10.5): a rule of `crestline.ledger.budget_rules`, a type of its own, so that no ledger
+can be given an accountant by mistake.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _MOST_PURE = 20_000  # steps that the closed form adds up in less than a second
 
 @singledispatch
 def curve_of(step: object) -> renyi.Curve:
-    """The Rényi curve of a step; each kind is registered below."""
+    """Return the Rényi curve of a step; raise MechanismError for a kind that is not registered."""
     raise unknown_kind_error("Rényi composition", step)
 
 
@@ -57,7 +56,10 @@ def _(step: GaussianDP | ZCDP | WorstOfSteps) -> renyi.Curve:
 
 
 class Accountant(Protocol):
-    """A theorem that bounds fixed steps: an ε, rounded up, for a failure probability; None where it says nothing."""
+    """A composition theorem for steps with fixed parameters.
+
+    `epsilon` returns the ε of all steps, rounded up, for a failure probability; None where the theorem gives no bound.
+    """
 
     @property
     def name(self) -> str: ...
@@ -70,7 +72,7 @@ class Accountant(Protocol):
 
 @dataclass(frozen=True)
 class Basic:
-    """Plain addition of pure costs; needs no slack."""
+    """Adds up pure costs; needs no slack, and gives no bound for a step without a pure cost."""
 
     name: str = "basic"
     theorem: str = "basic composition (B1)"
@@ -81,7 +83,7 @@ class Basic:
 
 @dataclass(frozen=True)
 class ZeroConcentrated:
-    """Addition of zCDP costs, with the best conversion."""
+    """Adds up zCDP costs and converts the sum to an ε; needs slack."""
 
     name: str = "zCDP"
     theorem: str = "zCDP composition and conversion (B4, P10.2)"
@@ -92,7 +94,7 @@ class ZeroConcentrated:
 
 @dataclass(frozen=True)
 class Renyi:
-    """Addition of exact Rényi curves."""
+    """Adds up the exact Rényi curves of the steps; needs slack."""
 
     name: str = "Rényi"
     theorem: str = "Rényi composition with exact curves (B5)"
@@ -105,9 +107,10 @@ class Renyi:
 
 @dataclass(frozen=True)
 class AdaptiveOptimum:
-    """The best an adaptive adversary can do; in closed form where all steps are Gaussian, or one kind of pure step.
+    """Smallest ε against every adaptive adversary; in closed form for Gaussian steps, and for one kind of pure step.
 
-    It says nothing of a step that is only known to be zero-concentrated: that names no worst pair of laws.
+    Needs slack. Gives no bound for a step without a known worst pair of laws (`ZCDP`, `WorstOfSteps`), nor where
+    computing it would take too long.
     """
 
     name: str = "optimum"
@@ -128,15 +131,15 @@ ACCOUNTANTS: tuple[Accountant, ...] = (Basic(), ZeroConcentrated(), Renyi(), Ada
 
 
 def total_epsilon(cost: Cost, slack: Exact) -> Fraction:
-    """The smallest valid ε for the steps of a release that fails with probability `slack` at most."""
+    """Smallest valid ε for the steps of a release that fails with probability at most `slack`."""
     return _best(cost, proportion(slack, "slack"))[0]
 
 
 def total(cost: Cost, slack: Exact = 0, theorem: str = "") -> ApproxDP | ZCDP:
-    """The promise of a whole release: the smallest valid ε, and the cost's own δ plus the slack.
+    """Guarantee of a whole release: the smallest valid ε, and the cost's own δ plus the slack.
 
-    With no slack the steps are added up; if one of them (Gaussian noise) has no pure cost, the promise is zCDP.
-    `theorem` says what makes the steps a release; the theorem that composed them is added to it.
+    Without slack the pure costs are added up; if a step (Gaussian noise) has none, the guarantee is zCDP. `theorem`
+    names the theorem that makes the steps a release; the composition theorem is appended to it.
     """
     delta_slack = proportion(slack, "slack")
     if not delta_slack and cost.epsilon is None:
@@ -152,10 +155,10 @@ def per_step_epsilon(
     accountant: Accountant | None = None,
     step: Callable[[Fraction], Step] = BoundedRange,
 ) -> Fraction:
-    """Ind (P10.4): the largest ε of each of `k` steps whose total is within `epsilon`, rounded down to a short decimal.
+    """Largest ε of each of `k` steps whose total is at most `epsilon` (Ind, P10.4), rounded down to a short decimal.
 
-    The best accountant decides unless one is named. What is returned is charged exactly: its total was computed and
-    fits.
+    `accountant` adds the steps up; without it, the best one does. The total of the returned value was computed and
+    fits, so the parameter that is charged is the parameter that is used.
     """
     count, budget, delta_slack = whole_number(k, "k"), positive_number(epsilon, "epsilon"), proportion(slack, "slack")
 
@@ -163,13 +166,14 @@ def per_step_epsilon(
         cost = repeat_step(step(size), count)
         return _epsilon_or_refuse(accountant, cost, delta_slack) if accountant else total_epsilon(cost, delta_slack)
 
-    start = budget / count  # where the search starts; what is returned was tried
-    if accountant is None and delta_slack:  # a cheap accountant brings the search close
+    start = budget / count  # any start is valid: the returned value is tried
+    if accountant is None and delta_slack:  # a start from a cheap accountant saves calls of the slow one
         start = max(start, per_step_epsilon(count, budget, delta_slack, Renyi(), step))
     return largest_within(total_of_size, budget, start=start)
 
 
 def _epsilon_or_refuse(accountant: Accountant, cost: Cost, slack: Fraction) -> Fraction:
+    """The bound of one accountant; raises ParameterError where it has none."""
     bound = accountant.epsilon(cost, slack)
     if bound is None:
         raise ParameterError(
@@ -179,6 +183,7 @@ def _epsilon_or_refuse(accountant: Accountant, cost: Cost, slack: Fraction) -> F
 
 
 def _best(cost: Cost, slack: Fraction) -> tuple[Fraction, str]:
+    """The smallest bound of all accountants, with its theorem; raises ParameterError where none has one."""
     bounds = [(accountant.epsilon(cost, slack), accountant.theorem) for accountant in ACCOUNTANTS]
     valid = [(bound, theorem) for bound, theorem in bounds if bound is not None]
     if not valid:
@@ -187,4 +192,5 @@ def _best(cost: Cost, slack: Fraction) -> tuple[Fraction, str]:
 
 
 def _join_theorems(*theorems: str) -> str:
+    """The theorems that are not empty, separated by semicolons."""
     return "; ".join(theorem for theorem in theorems if theorem)

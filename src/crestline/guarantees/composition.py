@@ -1,10 +1,11 @@
 """Composition: one function per theorem, for k steps of one kind (P10.3).
 
 Each takes exact numbers and returns an ε, rounded up, such that the k steps together are (ε, δ)-DP. The steps may be
-chosen adaptively, their number and their parameter may not. What each theorem asks of a step is in its first line; a
-bounded-range step is also a pure step, so every theorem here holds for k draws of an exponential mechanism.
+chosen adaptively, their number and their parameter may not. The first line of each function states what the theorem
+requires of a step; a bounded-range step is also a pure step, so every theorem here holds for k draws of an exponential
+mechanism.
 
-Numerics    certified: closed forms in ball arithmetic, rounded up; see also `adaptive_optimum`
+Numerics    certified: closed forms in ball arithmetic, rounded up; `adaptive_optimum` on a grid, rounded up
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ def advanced_composition(k: int, epsilon: Exact, delta: Exact) -> Fraction:
 
 
 def optimal_composition(k: int, epsilon: Exact, delta: Exact) -> Fraction:
-    """k ε-DP steps, and no bound for all of them is smaller (Kairouz, Oh & Viswanath 2015; [DR] Lemma A.1).
+    """k ε-DP steps: the smallest ε that holds for all of them (Kairouz, Oh & Viswanath 2015; [DR] Lemma A.1).
 
-    Randomised response with loss ±ε dominates every ε-DP step, so the worst case is a binomial law of losses (k -
-    2l)ε. With P_j and Q_j the masses of the j largest losses under the two laws, (a, δ) holds iff `P_j - e^a Q_j <=
-    δ` for all j.
+    Randomised response with loss ±ε dominates every ε-DP step, so the worst case is a binomial law of losses (k - 2l)ε.
+    With P_j and Q_j the masses of the j largest losses under the two laws, (a, δ) holds iff `P_j - e^a Q_j <= δ` for
+    all j.
     """
     count = whole_number(k, "k", at_least=0)
     size, slack = non_negative_number(epsilon, "epsilon"), probability(delta, "delta")
@@ -52,14 +53,14 @@ def optimal_composition(k: int, epsilon: Exact, delta: Exact) -> Fraction:
         return Fraction(0)
     with precision():
         growth, target, best = ball(size).exp(), ball(slack), arb(1)
-        mass = (growth / (1 + growth)) ** count  # of the largest loss, under the first law
+        mass = (growth / (1 + growth)) ** count  # mass of the largest loss under the first law
         ratio, above, beside = growth**-count, arb(0), arb(0)  # Q/P of the current loss, P_j and Q_j
-        for fewer in range(count):  # the last loss, with P_j = Q_j = 1, cannot decide
+        for fewer in range(count):  # without the last loss: P_j = Q_j = 1 there, which gives no bound
             above += mass
             beside += mass * ratio
             best = best.max((above - target) / beside)
             if best * ratio > 1:
-                break  # smaller losses weigh less than what was reached: they only lower the quotient
+                break  # the quotient only falls from here: each further loss adds a smaller one
             mass *= ball(Fraction(count - fewer, fewer + 1)) / growth
             ratio *= growth**2
         return decimal_above(best.log())
@@ -96,9 +97,10 @@ def renyi_bounded_range(k: int, epsilon: Exact, delta: Exact) -> Fraction:
 
 
 def adaptive_optimum(k: int, epsilon: Exact, delta: Exact) -> Fraction:
-    """k ε-bounded-range steps; up to rounding no bound for all of them is smaller (B6; Dong, Durfee & Rogers 2020).
+    """k ε-bounded-range steps: the smallest ε for all of them, up to rounding (B6; Dong, Durfee & Rogers 2020).
 
-    Beyond some thousand steps, where that takes too long to compute, B5 stands in: some per cent more.
+    Where that takes too long to compute, beyond some thousand steps, returns the smaller of basic composition and B5,
+    which is a few per cent more.
     """
     count, size = whole_number(k, "k", at_least=0), non_negative_number(epsilon, "epsilon")
     found = adaptive_epsilon((RepeatedStep(BoundedRange(size), count),), probability(delta, "delta"))
@@ -107,7 +109,7 @@ def adaptive_optimum(k: int, epsilon: Exact, delta: Exact) -> Fraction:
 
 @dataclass(frozen=True)
 class CompositionTheorem:
-    """A theorem with its name, for tables that show several side by side."""
+    """A composition theorem with its names, for tables that compare several."""
 
     name: str
     theorem: str
@@ -127,6 +129,7 @@ BOUNDS = (
 
 
 def _checked_balls(k: int, epsilon: Exact, delta: Exact) -> tuple[arb, arb, arb]:
+    """Check the three arguments and return them as balls."""
     with precision():
         return (
             ball(whole_number(k, "k", at_least=0)),
@@ -143,6 +146,6 @@ def _azuma_deviation(steps: arb, slack: arb) -> arb:
 def _mean_loss(epsilon: Fraction) -> arb:
     """r - 1 - ln r with r = ε/(1 - e^-ε): about ε²/8, so tiny ε need more bits rather than a series."""
     digits_lost = max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())
-    with precision(BITS + 4 * digits_lost):  # bits for what cancels; the balls say how many are left
+    with precision(BITS + 4 * digits_lost):  # more bits, since the terms cancel; the balls carry the error that remains
         ratio = ball(epsilon) / -ball(-epsilon).expm1()
         return ratio - 1 - ratio.log()

@@ -37,6 +37,7 @@ def largest_rho(epsilon: Exact, delta: Exact) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def _cached_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
+    """`zcdp_epsilon` of checked arguments."""
     if rho == 0:
         return Fraction(0)
     with precision():
@@ -57,5 +58,5 @@ def _best_order_excess(rho: float, log_inverse_delta: float) -> float:
         excess = math.exp(min(log_excess, _LARGEST))
         return rho * excess * excess >= log_inverse_delta - math.log1p(excess)
 
-    low, _ = bisect_floats(is_beyond, -_LARGEST, log_inverse_delta, turns=200)  # it ends before
+    low, _ = bisect_floats(is_beyond, -_LARGEST, log_inverse_delta, turns=200)  # more turns than doubles can resolve
     return math.exp(min(low, _LARGEST))

@@ -1,7 +1,7 @@
-"""What a release costs: a list of steps, and a probability of failure (P10.1).
+"""Cost of a release: a list of steps, and a probability of failure (P10.1).
 
-Steps are guarantees in the slot world (P1.3, P1.4); `delta` is the probability that an unstable item is named. The two
-add up over any adaptive interaction (P10.5), which is what a ledger needs; accountants turn the steps into one ε.
+Steps are guarantees of mechanisms over slots (P1.3, P1.4); `delta` is the probability that an unstable item is named.
+Both add up over any adaptive interaction (P10.5), as a ledger requires; accountants turn the steps into one ε.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Step: TypeAlias = BoundedRange | LossInterval | PureDP | GaussianDP | ZCDP | Wor
 
 @dataclass(frozen=True)
 class RepeatedStep:
-    """The same kind of step, `times` times in a row."""
+    """One step, run `times` times in a row."""
 
     step: Step
     times: int = 1
@@ -26,19 +26,24 @@ class RepeatedStep:
 
 @dataclass(frozen=True)
 class Cost:
-    """Steps in the order in which they are run, and `delta`: the probability of an outcome that they do not cover."""
+    """Cost of a release.
+
+    Attributes:
+        steps: The steps, in the order in which they run.
+        delta: Probability of an outcome that the steps do not cover.
+    """
 
     steps: tuple[RepeatedStep, ...] = ()
     delta: Fraction = Fraction(0)
 
     @property
     def rho(self) -> Fraction:
-        """The zero-concentrated cost: the sum over all steps."""
+        """Zero-concentrated cost: the sum over all steps."""
         return sum((part.step.rho * part.times for part in self.steps), Fraction(0))
 
     @property
     def epsilon(self) -> Fraction | None:
-        """The pure cost of the steps by plain addition, or None when a step (Gaussian noise) has none."""
+        """Pure cost of the steps by basic composition; None when a step (Gaussian noise) has none."""
         total = Fraction(0)
         for part in self.steps:
             if part.times:
@@ -49,18 +54,19 @@ class Cost:
 
     @property
     def number_of_steps(self) -> int:
-        """How many steps there are."""
+        """Number of steps, each counted as often as it runs."""
         return sum(part.times for part in self.steps)
 
     def __add__(self, other: Cost) -> Cost:
+        """The cost of both releases, one after the other."""
         return Cost(self.steps + other.steps, self.delta + other.delta)
 
 
 def unknown_kind_error(who: str, step: object) -> MechanismError:
-    """The error of a calculation for which a kind of step was never registered."""
+    """Error of a calculation for which a kind of step was never registered."""
     return MechanismError(f"{who} does not know what to do with {type(step).__name__}: register that kind with it")
 
 
 def repeat_step(step: Step, times: int = 1, *, delta: Fraction = Fraction(0)) -> Cost:
-    """A cost made of one kind of step."""
+    """Cost of one step, run `times` times."""
     return Cost((RepeatedStep(step, times),) if times else (), delta)

@@ -26,7 +26,7 @@ def sigma_for(epsilon: Exact, delta: Exact, sensitivity_squared: Exact = 1) -> F
 
 
 def largest_mu_squared(epsilon: Exact, delta: Exact) -> Fraction:
-    """The largest μ² = s²/σ², rounded down, that is (ε, δ)-DP."""
+    """Largest μ² = s²/σ², rounded down, whose Gaussian mechanism is (ε, δ)-DP."""
     budget, slack = positive_number(epsilon, "epsilon"), probability(delta, "delta")
     return largest_fitting(lambda squared: _cached_delta(budget, squared) <= slack)
 
@@ -43,19 +43,20 @@ def epsilon_of(delta: Exact, mu_squared: Exact) -> Fraction:
 
 
 def delta_ball(epsilon: arb, mu: arb) -> arb:
-    """δ_G(ε; μ) of P2.6 as a ball, for any real ε: how far N(μ, 1) exceeds e^ε N(0, 1) at most."""
+    """δ_G(ε; μ) of P2.6 as a ball, for any real ε: the largest `P(S) - e^ε Q(S)` for P = N(μ, 1) and Q = N(0, 1)."""
     if mu == 0:
         return (1 - epsilon.exp()).max(arb(0))
     return normal_cdf(mu / 2 - epsilon / mu) - epsilon.exp() * normal_cdf(-mu / 2 - epsilon / mu)
 
 
 def normal_cdf(place: arb) -> arb:
-    """Φ, accurate in both tails."""
+    """Normal distribution function Φ, accurate in both tails."""
     return (-place / arb(2).sqrt()).erfc() / 2
 
 
 @lru_cache(maxsize=4096)
 def _cached_delta(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
+    """`delta_of` of checked arguments."""
     if mu_squared == 0:
         return Fraction(0)
     with precision():

@@ -1,7 +1,7 @@
-"""The promise as a value: exact numbers, whose presence is hidden, and the theorem that says so.
+"""Guarantees as values: exact parameters, the pairs of data sets they hold for, and the theorem that proves them.
 
-A guarantee is also a step that accountants compose (`cost.py`): each kind states its zero-concentrated cost `rho` and,
-if it has one, its pure `epsilon` (P10.1). Rounding, where it cannot be avoided, weakens the claim.
+A guarantee is also a step that accountants compose (`cost.py`): each kind has a zero-concentrated cost `rho` and, where
+one exists, a pure cost `epsilon` (P10.1). Rounding, where it cannot be avoided, weakens the claim.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from crestline.exact_numbers import decimal_text, non_negative_number, proportio
 
 
 class Adjacency(Enum):
-    """Which two data sets must look alike."""
+    """Which pairs of data sets a guarantee holds for."""
 
     ADD_REMOVE = "add or remove one user"
     USER_PERIOD = "add or remove one user's rows of one period"
@@ -23,7 +23,7 @@ class Adjacency(Enum):
 
 @runtime_checkable
 class Guarantee(Protocol):
-    """What every promise states; `rho` and `epsilon` are None where it has none, `delta` is zero."""
+    """What every guarantee states; `rho` and `epsilon` are None where it has none."""
 
     @property
     def adjacency(self) -> Adjacency: ...
@@ -42,17 +42,23 @@ class Guarantee(Protocol):
 
 
 class _NeverFails:
-    """A promise without an event in which it does not hold."""
+    """Base of guarantees without an exceptional event: `delta` is zero."""
 
     @property
     def delta(self) -> Fraction:
-        """Zero: the promise always holds."""
+        """Zero: there is no event in which the guarantee does not hold."""
         return Fraction(0)
 
 
 @value
 class PureDP(_NeverFails):
-    """ε-differential privacy; ε²/2-zCDP (Bun and Steinke 2016; U1)."""
+    """ε-differential privacy, which implies ε²/2-zCDP (Bun and Steinke 2016; U1).
+
+    Attributes:
+        epsilon: Bound on the log ratio of the two laws.
+        theorem: Theorem that proves the guarantee.
+        adjacency: Pairs of data sets it holds for.
+    """
 
     epsilon: Number = field(non_negative_number)
     theorem: str = ""
@@ -60,6 +66,7 @@ class PureDP(_NeverFails):
 
     @property
     def rho(self) -> Fraction:
+        """Zero-concentrated cost, ε²/2."""
         return self.epsilon**2 / 2
 
     def __str__(self) -> str:
@@ -68,7 +75,13 @@ class PureDP(_NeverFails):
 
 @value
 class BoundedRange(_NeverFails):
-    """The log ratio of the two laws lies in one interval of length ε (P0.4); ε-DP and ε²/8-zCDP (P2.2)."""
+    """Log ratio of the two laws within one interval of length ε (P0.4); implies ε-DP and ε²/8-zCDP (P2.2).
+
+    Attributes:
+        epsilon: Length of the interval.
+        theorem: Theorem that proves the guarantee.
+        adjacency: Pairs of data sets it holds for.
+    """
 
     epsilon: Number = field(non_negative_number)
     theorem: str = ""
@@ -76,6 +89,7 @@ class BoundedRange(_NeverFails):
 
     @property
     def rho(self) -> Fraction:
+        """Zero-concentrated cost, ε²/8."""
         return self.epsilon**2 / 8
 
     def __str__(self) -> str:
@@ -84,8 +98,10 @@ class BoundedRange(_NeverFails):
 
 @value
 class LossInterval(_NeverFails):
-    """The log ratio of the two laws lies in `[-below, above]` for one order of the neighbours, and in the mirror image
-    for the other (P2.4). Pure cost `max(below, above)`; by its range, `(below + above)²/8`-zCDP."""
+    """Log ratio of the two laws in `[-below, above]` for one order of the neighbours, mirrored for the other (P2.4).
+
+    Implies `max(below, above)`-DP and, by the length of the interval, `(below + above)²/8`-zCDP.
+    """
 
     below: Number = field(non_negative_number)
     above: Number = field(non_negative_number)
@@ -94,10 +110,12 @@ class LossInterval(_NeverFails):
 
     @property
     def epsilon(self) -> Fraction:
+        """Pure cost, the longer side of the interval."""
         return max(self.below, self.above)
 
     @property
     def rho(self) -> Fraction:
+        """Zero-concentrated cost, an eighth of the squared length of the interval."""
         return (self.below + self.above) ** 2 / 8  # at most ε²/2
 
     def __str__(self) -> str:
@@ -106,9 +124,9 @@ class LossInterval(_NeverFails):
 
 @value
 class WorstOfSteps(_NeverFails):
-    """One of several steps, whichever a choice that was released before takes: ε-DP and ρ-zCDP, the most of any.
+    """One of several steps, chosen by an output released before: ε-DP and ρ-zCDP with the largest of each.
 
-    The dearest step by ε need not be the dearest by ρ. No worst pair of laws is known of it.
+    The step with the largest ε need not be the one with the largest ρ. No worst pair of laws is known for it.
     """
 
     epsilon: Number = field(non_negative_number)
@@ -122,7 +140,14 @@ class WorstOfSteps(_NeverFails):
 
 @value
 class ZCDP:
-    """ρ-zero-concentrated differential privacy outside an event of probability δ (P0.4)."""
+    """ρ-zero-concentrated differential privacy outside an event of probability δ (P0.4).
+
+    Attributes:
+        rho: Zero-concentrated cost.
+        delta: Probability of the event in which the guarantee does not hold.
+        theorem: Theorem that proves the guarantee.
+        adjacency: Pairs of data sets it holds for.
+    """
 
     rho: Number = field(non_negative_number)
     delta: Number = field(proportion, default=0)
@@ -131,6 +156,7 @@ class ZCDP:
 
     @property
     def epsilon(self) -> None:
+        """None: zCDP has no pure cost."""
         return None
 
     def __str__(self) -> str:
@@ -140,7 +166,7 @@ class ZCDP:
 
 @value
 class GaussianDP(_NeverFails):
-    """As good as the Gaussian mechanism with sensitivity over σ equal to μ, `mu_squared = μ²` (P2.6); μ²/2-zCDP."""
+    """As private as the Gaussian mechanism with sensitivity over σ equal to μ, `mu_squared = μ²` (P2.6); μ²/2-zCDP."""
 
     mu_squared: Number = field(non_negative_number)
     theorem: str = ""
@@ -148,10 +174,12 @@ class GaussianDP(_NeverFails):
 
     @property
     def epsilon(self) -> None:
+        """None: Gaussian noise has no pure cost."""
         return None
 
     @property
     def rho(self) -> Fraction:
+        """Zero-concentrated cost, μ²/2."""
         return self.mu_squared / 2
 
     def __str__(self) -> str:
@@ -160,7 +188,14 @@ class GaussianDP(_NeverFails):
 
 @value
 class ApproxDP:
-    """(ε, δ)-differential privacy."""
+    """(ε, δ)-differential privacy.
+
+    Attributes:
+        epsilon: ε.
+        delta: δ.
+        theorem: Theorem that proves the guarantee.
+        adjacency: Pairs of data sets it holds for.
+    """
 
     epsilon: Number = field(non_negative_number)
     delta: Number = field(proportion)
@@ -169,6 +204,7 @@ class ApproxDP:
 
     @property
     def rho(self) -> None:
+        """None: an (ε, δ) guarantee has no zero-concentrated cost."""
         return None
 
     def __str__(self) -> str:

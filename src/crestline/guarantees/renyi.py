@@ -1,7 +1,7 @@
-"""Rényi divergences of single steps, and their sum turned into ε (P10.2, P10.3 B5).
+"""Rényi divergences of single steps, and the ε of their sum (P10.2, P10.3 B5).
 
-A curve gives, for one order a > 1, the logarithm of `E_Q[(P/Q)^a]`, the worst over all steps of its kind: `(a - 1)
-D_a`. Logarithms add up over adaptively chosen steps with fixed parameters. Any order gives a valid ε; the best one is
+A curve gives, for one order a > 1, the logarithm of `E_Q[(P/Q)^a]`, the largest over all steps of its kind: `(a - 1)
+D_a`. Logarithms add up over adaptively chosen steps with fixed parameters. Any order gives a valid ε; a good one is
 searched in floating point and the bound is then evaluated in balls, rounded up.
 """
 
@@ -18,11 +18,11 @@ from crestline.guarantees.rounding import ball, decimal_above, precision
 
 Curve: TypeAlias = Callable[[arb], arb]
 
-_LOG_EXCESS = (-14.0, 40.0)  # where ln(a - 1) is searched: every order gives a bound
+_LOG_EXCESS = (-14.0, 40.0)  # interval in which ln(a - 1) is searched; every order gives a bound
 
 
 def bounded_range(epsilon: Fraction) -> Curve:
-    """The worst over all ε-bounded-range steps: exact (B5).
+    """Curve of the worst ε-bounded-range step, exact (B5).
 
     With u = e^t the expression of B5 is `(A u^(a-1) - B u^a)/(1 - e^-ε)`, A = 1 - e^-aε, B = e^-ε - e^-aε: largest at
     `u = (a - 1)A/(aB)`, where it is `u^(a-1) A/a/(1 - e^-ε)`.
@@ -38,7 +38,7 @@ def bounded_range(epsilon: Fraction) -> Curve:
 
 
 def loss_interval_curve(below: Fraction, above: Fraction) -> Curve:
-    """The worst over all steps whose loss lies in `[-below, above]` or in the mirror image: the two ends alone."""
+    """Curve of the worst step whose loss lies in `[-below, above]` or in the mirror image: only the two ends occur."""
 
     def curve(order: arb) -> arb:
         return two_point_divergence(order, ball(above), ball(below)).max(
@@ -56,7 +56,7 @@ def two_point_divergence(order: arb, above: arb, below: arb) -> arb:
 
 
 def gaussian(mu_squared: Fraction) -> Curve:
-    """The Gaussian mechanism: a(a - 1)μ²/2, exact."""
+    """Curve of the Gaussian mechanism: a(a - 1)μ²/2, exact."""
 
     def curve(order: arb) -> arb:
         return order * (order - 1) * ball(mu_squared) / 2
@@ -65,7 +65,7 @@ def gaussian(mu_squared: Fraction) -> Curve:
 
 
 def epsilon(curves: Sequence[tuple[Curve, int]], delta: Fraction) -> Fraction:
-    """The best ε, rounded up, for `times` steps of each curve and failure probability δ (P10.2)."""
+    """Smallest ε found, rounded up, for `times` steps of each curve and failure probability δ (P10.2)."""
     used = tuple((curve, times) for curve, times in curves if times)
     if not used:
         return Fraction(0)
@@ -78,19 +78,19 @@ def epsilon(curves: Sequence[tuple[Curve, int]], delta: Fraction) -> Fraction:
 
 
 def _epsilon_at_order(curves: Sequence[tuple[Curve, int]], delta: Fraction, excess: Fraction) -> arb:
-    """P10.2 at order 1 + excess."""
+    """Bound of P10.2 at order 1 + excess."""
     order, gap = ball(1 + excess), ball(excess)
     divergence = sum((curve(order) * times for curve, times in curves), arb(0)) / gap
     return divergence - (order * ball(delta)).log() / gap + (gap / order).log()
 
 
 def _golden_section(value: Callable[[float], float], low: float, high: float) -> float:
-    """Golden-section search for a good argument; every argument gives a valid bound, so the best is not needed."""
+    """Golden-section search for an argument of small value; it need not be the best, since each gives a valid bound."""
     ratio = (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     at_left, at_right = value(left), value(right)
     for _ in range(60):  # a good order is enough: every order gives a bound
-        if not at_left > at_right:  # also when a value is not a number: then go to smaller orders
+        if not at_left > at_right:  # also where a value is NaN: smaller orders are finite
             high, right, at_right = right, left, at_left
             left = high - ratio * (high - low)
             at_left = value(left)

@@ -1,8 +1,8 @@
 """Searches for one number: certified ones in exact numbers, and quick ones in doubles.
 
-largest, smallest    a decimal that was itself tried and fits, to one unit of its last digit (P10.4)
-largest_within       the same where the total is slow to compute, guided by its values
-halved               a bracket in doubles, where any number nearby will do: nothing is certified
+largest_fitting, smallest_fitting   a decimal that was itself tried and fits, to one unit of its last digit (P10.4)
+largest_within                      the largest decimal within a total that is slow to compute, guided by its values
+bisect_floats                       a bracket in doubles, not certified: for numbers where any nearby one is valid
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from fractions import Fraction
 
 from crestline.guarantees.rounding import next_down, next_up, round_down, round_up
 
-_DOUBLINGS = 400  # when a search gives up
-_TINY = Fraction(1, 10**60)  # from here on nothing is left to search
+_DOUBLINGS = 400  # after which a search gives up
+_TINY = Fraction(1, 10**60)  # numbers below it are not searched
 
 
 def largest_fitting(
     fits: Callable[[Fraction], bool], *, start: Fraction = Fraction(1), high: Fraction | None = None, digits: int = 12
 ) -> Fraction:
-    """The largest decimal with `digits` significant digits for which `fits` holds, to one unit of the last digit.
+    """Largest decimal with `digits` significant digits for which `fits` holds, to one unit of the last digit.
 
-    `fits` must hold below some number and fail above it, and must hold at zero. The search goes up from `start` by
-    doubling until it fails, or stops at `high` if that fits. What is returned was itself tried and fits: the parameter
-    charged is the parameter used.
+    `fits` must hold below some number and fail above it, and must hold at zero. The search doubles from `start` until
+    `fits` fails, or stops at `high` if that fits. The returned number was itself tried: the parameter charged is the
+    parameter used. Raises ArithmeticError where 400 doublings fit.
     """
     good, bad = _bracket(fits, start if high is None else min(start, high), high)
     if bad is None:
@@ -36,14 +36,15 @@ def largest_fitting(
 
 
 def smallest_fitting(fits: Callable[[Fraction], bool], *, start: Fraction = Fraction(1), digits: int = 12) -> Fraction:
-    """The smallest decimal with `digits` significant digits for which `fits` holds, to one unit of the last digit.
+    """Smallest decimal with `digits` significant digits for which `fits` holds, to one unit of the last digit.
 
-    `fits` must fail below some number and hold above it. What is returned was itself tried and fits.
+    `fits` must fail below some number and hold above it. The returned number was itself tried. Raises ArithmeticError
+    where 400 doublings do not fit.
     """
     if fits(Fraction(0)):
         return Fraction(0)
     bad, good = _bracket(lambda number: not fits(number), start, None)
-    assert good is not None  # without an upper end the bracket is closed, or raises
+    assert good is not None  # without an upper end `_bracket` returns both, or raises
     good = round_up(_bisect(fits, good, bad, digits), digits)
     while not fits(good):
         good = next_up(good, digits)
@@ -51,9 +52,9 @@ def smallest_fitting(fits: Callable[[Fraction], bool], *, start: Fraction = Frac
 
 
 def _bisect(fits: Callable[[Fraction], bool], good: Fraction, bad: Fraction, digits: int) -> Fraction:
-    """The last number that fits, when the two ends agree to `digits` digits."""
+    """The last number that fits, once the two ends agree to `digits` digits."""
     while (size := max(good, bad)) > _TINY and abs(good - bad) > size / 10**digits:
-        middle = round_down((good + bad) / 2, digits + 3)  # where to look next; what is returned was tried
+        middle = round_down((good + bad) / 2, digits + 3)  # any number between is valid: the result was tried
         good, bad = (middle, bad) if fits(middle) else (good, middle)
     return good
 
@@ -73,9 +74,9 @@ def _bracket(
 
 
 def bisect_floats(holds: Callable[[float], bool], low: float, high: float, *, turns: int = 60) -> tuple[float, float]:
-    """The bracket after so many halvings, when `holds` fails below some number and holds above it.
+    """Bracket after `turns` halvings, for a `holds` that is false below some number and true above it.
 
-    Sixty halvings reach the last bit. The two ends are taken as they are given: `holds` is not asked about them.
+    Sixty halvings of a bracket around one reach the last bit. `holds` is not called on the two ends.
     """
     for _ in range(turns):
         middle = (low + high) / 2
@@ -86,16 +87,17 @@ def bisect_floats(holds: Callable[[float], bool], low: float, high: float, *, tu
 def largest_within(
     total: Callable[[Fraction], Fraction], budget: Fraction, *, start: Fraction = Fraction(1), digits: int = 9
 ) -> Fraction:
-    """The largest decimal whose `total` is at most `budget`, and short of it by less than one part in 10^digits.
+    """Largest decimal whose `total` is at most `budget`, and short of it by less than one part in 10^digits.
 
     `total` must grow with its argument. It may be slow, so its values, not only their order, guide the search: false
-    position on logarithms, where composition is nearly a straight line. What is returned was itself tried and fits.
+    position on logarithms, where composition is nearly a straight line. The returned number was itself tried and fits;
+    it is zero, or less close, where 100 turns do not suffice.
     """
     ends, tolerance = _SearchBracket(), 10.0**-digits
-    probe = round_down(start, digits + 3)  # where the search starts
+    probe = round_down(start, digits + 3)
     for turn in range(_TURNS):
         place, reached = math.log(probe), total(probe)
-        excess = _log_ratio(reached, budget) + tolerance / 2  # aims at the middle of what is good enough
+        excess = _log_ratio(reached, budget) + tolerance / 2  # zero in the middle of the totals that are close enough
         ends.move_end(probe, place, excess, fits=reached <= budget)
         if (reached <= budget and excess >= -tolerance / 2) or ends.width < tolerance:
             break
@@ -103,12 +105,12 @@ def largest_within(
     return ends.good
 
 
-_TURNS = 100  # when a search ends, with what fitted by then
-_FARTHEST = 3.0  # the longest step before there are two ends, in logarithms
+_TURNS = 100  # after which a search returns the best number so far
+_FARTHEST = 3.0  # longest step before there are two ends, in logarithms
 
 
 class _SearchBracket:
-    """The best number that fits, the smallest that does not, and the logarithms by which they miss the budget."""
+    """The best number that fits, the smallest that does not, and the logarithms by which each misses the budget."""
 
     def __init__(self) -> None:
         self.good = Fraction(0)
@@ -118,13 +120,14 @@ class _SearchBracket:
 
     @property
     def width(self) -> float:
+        """Width of the bracket in logarithms; infinite while an end is missing."""
         if self._low is None or self._high is None:
             return math.inf
         (low, _), (high, _) = self._low, self._high
         return high - low
 
     def move_end(self, probe: Fraction, place: float, excess: float, fits: bool) -> None:
-        """Move an end; an end that stays twice running counts half (the Illinois rule)."""
+        """Move one end; the excess of an end that has stayed for two turns is halved (the Illinois rule)."""
         if fits:
             self.good, self._low = max(self.good, probe), (place, min(excess, 0.0))
             self._kept = max(self._kept, 0) + 1
@@ -137,15 +140,17 @@ class _SearchBracket:
                 self._low = self._low[0], self._low[1] / 2
 
     def next_probe(self, place: float, excess: float, turn: int) -> float:
+        """Logarithm of the next number to try."""
         if self._low is None or self._high is None:
             # Totals grow at least like the parameter itself, so a step of the whole excess crosses the budget.
             step = 1.01 * excess + math.copysign(1e-3, excess)
             return place - max(-_FARTHEST, min(_FARTHEST, step))
         (low, at_low), (high, at_high) = self._low, self._high
-        if turn % 8 == 7 or not math.isfinite(at_low):  # halving now and then is quicker
+        if turn % 8 == 7 or not math.isfinite(at_low):  # occasional halving bounds the number of turns
             return (low + high) / 2
         return high - at_high * (high - low) / (at_high - at_low)
 
 
 def _log_ratio(value: Fraction, budget: Fraction) -> float:
+    """Logarithm of `value / budget`; minus infinity at zero."""
     return math.log(value / budget) if value > 0 else -math.inf

@@ -1,8 +1,8 @@
-"""Directed rounding: real numbers as balls, and ball ends as exact decimals.
+"""Directed rounding: real numbers as balls, and ends of balls as exact decimals.
 
-A theorem's formula is evaluated in ball arithmetic (python-flint), so the true value is certainly inside the ball; the
-end that weakens the claim is then moved, outwards, to a decimal with few digits. So ε and δ only ever grow, ρ and
-per-step parameters only ever shrink, and what is printed is what is meant.
+A theorem's formula is evaluated in ball arithmetic (python-flint), so the ball contains the true value; the end that
+weakens the claim is then rounded outwards to a decimal with few digits. So ε and δ are only rounded up, ρ and per-step
+parameters only down, and the printed number is the exact one.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ __all__ = [
     "round_up",
 ]
 
-DIGITS = sys.float_info.dig  # significant decimals kept: those that survive as a float; coarser than the balls
-# What a number that is closer to zero is rounded to, away from zero.
-SMALLEST = Fraction(1, 10**1200)  # from where on digits are not kept: it is outside what it stands for
+DIGITS = sys.float_info.dig  # significant digits of a decimal that a float keeps; fewer than the balls have
+# A number closer to zero is rounded away from zero to this one.
+SMALLEST = Fraction(1, 10**1200)
 
 
 def ball(number: Fraction | int) -> arb:
@@ -39,7 +39,7 @@ def ball(number: Fraction | int) -> arb:
 
 
 def decimal_above(number: arb, digits: int = DIGITS) -> Fraction:
-    """A decimal that is certainly not below the ball."""
+    """A decimal with `digits` significant digits that is not below the ball."""
     top = number.upper()
     if _is_tiny(top):
         return SMALLEST if top > 0 else Fraction(0)
@@ -47,7 +47,7 @@ def decimal_above(number: arb, digits: int = DIGITS) -> Fraction:
 
 
 def decimal_below(number: arb, digits: int = DIGITS) -> Fraction:
-    """A decimal that is certainly not above the ball."""
+    """A decimal with `digits` significant digits that is not above the ball."""
     bottom = number.lower()
     if _is_tiny(bottom):
         return -SMALLEST if bottom < 0 else Fraction(0)
@@ -55,7 +55,7 @@ def decimal_below(number: arb, digits: int = DIGITS) -> Fraction:
 
 
 def round_up(number: Fraction, digits: int = DIGITS) -> Fraction:
-    """The smallest decimal with `digits` significant digits that is not below `number`.
+    """Smallest decimal with `digits` significant digits that is not below `number`.
 
     >>> round_up(Fraction(2, 3), 3)
     Fraction(667, 1000)
@@ -64,7 +64,7 @@ def round_up(number: Fraction, digits: int = DIGITS) -> Fraction:
 
 
 def round_down(number: Fraction, digits: int = DIGITS) -> Fraction:
-    """The largest decimal with `digits` significant digits that is not above `number`.
+    """Largest decimal with `digits` significant digits that is not above `number`.
 
     >>> round_down(Fraction(2, 3), 3)
     Fraction(333, 500)
@@ -73,29 +73,29 @@ def round_down(number: Fraction, digits: int = DIGITS) -> Fraction:
 
 
 def next_up(number: Fraction, digits: int = DIGITS) -> Fraction:
-    """The smallest decimal with `digits` significant digits above one that has no more."""
+    """Smallest decimal with `digits` significant digits above `number`, which has no more digits."""
     context = Context(prec=digits, traps=[])
     return Fraction(context.next_plus(_rounded_decimal(number, context)))
 
 
 def next_down(number: Fraction, digits: int = DIGITS) -> Fraction:
-    """The largest decimal with `digits` significant digits below one that has no more."""
+    """Largest decimal with `digits` significant digits below `number`, which has no more digits."""
     context = Context(prec=digits, traps=[])
     return Fraction(context.next_minus(_rounded_decimal(number, context)))
 
 
 def _rounded_decimal(number: Fraction, context: Context) -> Decimal:
-    """The number as a decimal, rounded once, as the context says."""
+    """The number as a decimal, rounded once, as the context prescribes."""
     return context.divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
 def _is_tiny(point: arb) -> bool:
-    """Closer to zero than `SMALLEST`: a tail of a normal law can need millions of digits, and nobody asks for them."""
+    """Whether a point is closer to zero than `SMALLEST`: a tail of a normal law can need millions of digits."""
     return bool(abs(point) < ball(SMALLEST))
 
 
 def _exact_rational(point: arb) -> Fraction:
-    """The rational behind a ball of radius zero."""
+    """The rational value of a ball of radius zero; raises ArithmeticError where it is not finite."""
     if not point.is_finite():
         raise ArithmeticError("the bound is not finite: the parameters are out of range")
     mantissa, exponent = point.man_exp()

@@ -1,1 +1,1 @@
-"""Stage 2: what a mechanism may see of the data, and nothing else."""
+"""Stage 2: views of the data, which are all that a mechanism sees."""

@@ -1,7 +1,7 @@
-"""A public list, seen as groups of items with equal counts (D9).
+"""Count levels: the items of equal count of a public list (D9).
 
-Items of one group are alike, so a mechanism needs one draw for each group, however many items it has. Ranks count
-from 0 through all groups, the largest count first; a histogram names the item at a rank.
+Items of one level are alike, so a mechanism needs one draw for each level, regardless of its size. Ranks count from 0
+through all levels, the largest count first; a histogram names the item at a rank.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ _MOST_LISTED = 100_000  # more would take too much memory to list
 
 @dataclass(frozen=True)
 class CountLevels:
-    """Groups of equal counts.
+    """Levels of equal counts.
 
-    counts   the different counts, largest first
-    starts   the rank of each group's first item, and the number of all items at the end
+    Attributes:
+        counts: The distinct counts, largest first.
+        starts: Rank of the first item of each level, and the number of all items at the end.
     """
 
     counts: Indices
@@ -39,29 +40,35 @@ class CountLevels:
 
     @property
     def items(self) -> int:
-        """How many items there are."""
+        """Number of items."""
         return int(self.starts[-1])
 
     @property
     def number_of_levels(self) -> int:
+        """Number of distinct counts."""
         return len(self.counts)
 
     @cached_property
     def sizes(self) -> Indices:
+        """Number of items of each level."""
         return np.diff(self.starts)
 
     def leading_counts(self, many: int) -> Indices:
-        """The counts of the first `many` ranks."""
+        """Counts of the first `many` ranks."""
         last = int(np.searchsorted(self.starts, many))
         kept = np.minimum(self.starts[1 : last + 1], many) - self.starts[:last]
         return np.repeat(self.counts[:last], kept)
 
     def counts_at(self, ranks: Indices) -> Indices:
-        """The counts of some ranks."""
+        """Counts of these ranks."""
         return self.counts[np.searchsorted(self.starts, ranks, side="right") - 1]
 
     def all_counts(self) -> Indices:
-        """All counts, one by one: for exact laws of short lists."""
+        """Counts of all ranks, for exact laws of short lists.
+
+        Raises:
+            ParameterError: There are more than 100,000 items.
+        """
         if self.items > _MOST_LISTED:
             raise ParameterError(
                 "the public list has too many items to write out: exact laws are for small histograms only"
@@ -73,7 +80,11 @@ _KNOWN: WeakKeyDictionary[Histogram, CountLevels] = WeakKeyDictionary()
 
 
 def count_levels(histogram: Histogram) -> CountLevels:
-    """The groups of a histogram over a public list; any other histogram is refused, whatever its counts."""
+    """Count levels of a histogram over a public list; cached as long as the histogram lives.
+
+    Raises:
+        HistogramError: The histogram does not have the whole public list, or 2^62 items or more.
+    """
     found = _KNOWN.get(histogram)
     if found is None:
         found = _KNOWN[histogram] = _build_levels(histogram)
@@ -97,7 +108,7 @@ def _build_levels(histogram: Histogram) -> CountLevels:
 
 
 def levels_of_counts(ranked: Indices) -> CountLevels:
-    """The groups of counts that are listed one by one, the largest first."""
+    """Count levels of counts that are sorted, the largest first."""
     size = len(ranked)
     edges = np.flatnonzero(ranked[1:] != ranked[:-1]) + 1
     starts = np.concatenate([np.zeros(min(1, size), dtype=np.int64), edges, [size]]).astype(np.int64)
@@ -105,12 +116,13 @@ def levels_of_counts(ranked: Indices) -> CountLevels:
 
 
 class PerHistogramCache(Generic[Kept]):
-    """What was computed from a public list, kept as long as its histogram lives: one value for each setting."""
+    """Cache of values computed from a histogram, one for each setting; a value lives as long as its histogram."""
 
     def __init__(self) -> None:
         self._kept: WeakKeyDictionary[Histogram, dict[Hashable, Kept]] = WeakKeyDictionary()
 
     def get(self, histogram: Histogram, setting: Hashable, make: Callable[[], Kept]) -> Kept:
+        """The value for a histogram and a setting; `make` computes it if it is missing."""
         kept = self._kept.setdefault(histogram, {})
         if setting not in kept:
             kept[setting] = make()

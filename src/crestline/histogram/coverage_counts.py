@@ -1,4 +1,4 @@
-"""Covered: how many users have one of the named items, and how many have none of them, both with noise."""
+"""Coverage: noisy numbers of users with one of the named items, and without."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CoverageCounts:
-    """Two noisy numbers of users, which are released together.
+    """Two noisy numbers of users, released together.
 
-    users    with at least one of the named items
-    others   with items, but none of those
-    spread   95% of the noise in each number stays within so many users; depends on the parameters alone
+    Attributes:
+        users: Users with at least one of the named items.
+        users_without: Users with items, but none of those.
+        spread: 95% of the noise of each number is at most this; depends on the parameters alone.
     """
 
     users: int
@@ -20,15 +21,15 @@ class CoverageCounts:
 
     @property
     def all_users(self) -> int:
-        """How many users have an item at all."""
+        """Noisy number of users with any item."""
         return self.users + self.users_without
 
     @property
     def share(self) -> float | None:
-        """Which part of all users has one of the named items; None where noise leaves no users to speak of."""
+        """Share of all users who have one of the named items; None if the noisy number of all users is not positive."""
         return None if self.all_users <= 0 else min(1.0, max(0.0, self.users / self.all_users))
 
     @property
     def share_spread(self) -> float | None:
-        """With 95% probability the share is off by at most this much, by noise (docs/proofs/coverage.md)."""
+        """Error of the share by noise, which is not exceeded with 95% probability (docs/proofs/coverage.md)."""
         return None if self.all_users <= 0 else min(1.0, (self.spread + 1) / self.all_users)

@@ -1,8 +1,8 @@
 """Histogram: the ranked, cut and padded counts of P0.5 and P0.6.
 
 A mechanism sees `k_bar` slots with their counts, and `next_count`, the count of the first item left out. For a public
-list the histogram may hold every item (`over_domain`) or only how many items have each count
-(`from_multiplicities`). An empty table is a legal histogram.
+list the histogram may hold every item (`over_domain`) or only the number of items with each count
+(`from_multiplicities`). The histogram of an empty table is valid.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from crestline.errors import ParameterError
 from crestline.exact_numbers import whole_number
 from crestline.histogram.label_order import Label, Padding, label_order
 
-# A count beyond this is read as this: capping is monotone and 1-Lipschitz, so it costs utility only, never privacy,
-# and no error has to tell that a count was large.
+# Larger counts are capped: that is monotone and 1-Lipschitz, so it reduces utility, never privacy, and no error needs
+# to reveal that a count was large.
 LARGEST_COUNT = 2**62
 
 Anything = TypeVar("Anything")
@@ -29,15 +29,18 @@ Counts = Mapping[Label, int] | Iterable[tuple[Label, int]]
 
 
 class Histogram:
-    """What a mechanism may see. Make one with `from_counts`, `over_domain`, `from_ranked` or `from_multiplicities`.
+    """The slots that a mechanism sees.
 
-    items        the slots' labels, best first; `Padding` where a slot is empty
-    counts       their counts, in the same order
-    next_count   the count of rank `k_bar + 1`; None when nothing was left out of a public list
-    domain_size  the size of a public list, or None when the domain is unknown
-    unit         the most by which one user can move one count (1 for distinct users; larger for scaled sums)
-    filled       how many slots hold an item; empty slots come after all of them
-    padded       whether empty slots stand where there were fewer than `k_bar` rows (P0.6)
+    Create one with `from_counts`, `over_domain`, `from_ranked` or `from_multiplicities`.
+
+    Attributes:
+        items: Labels of the slots, the largest count first; `Padding` where a slot is empty.
+        counts: Their counts, in the same order.
+        next_count: Count of rank `k_bar + 1`; None if no item of a public list was left out.
+        domain_size: Size of the public list; None if the domain is unknown.
+        unit: Largest change of one count by one user: 1 for distinct users, more for scaled sums.
+        filled: Number of slots with an item; empty slots come after them.
+        padded: Whether missing rows were replaced by empty slots (P0.6).
     """
 
     def __init__(
@@ -63,17 +66,25 @@ class Histogram:
 
     @property
     def step(self) -> int:
-        """`unit`, by its earlier name."""
+        """`unit` under its earlier name."""
         return self.unit
 
     @classmethod
     def from_counts(cls, counts: Counts, k_bar: int, *, unit: int = 1, pad: bool = True) -> Histogram:
-        """Rank by count, ties in byte order; keep `k_bar` slots and the count of the next; pad with zeros.
-
-        Without padding only Gumbel noise is private (P1.8), and every other mechanism refuses the histogram.
+        """Rank counts, ties in byte order of labels; keep `k_bar` slots and the next count; pad with empty slots.
 
         >>> Histogram.from_counts({"a": 5, "b": 3, "c": 3, "d": 1}, k_bar=3).items
         ('a', 'b', 'c')
+
+        Args:
+            counts: Number of users of each item, as a mapping or as pairs.
+            k_bar: Number of slots.
+            unit: Largest change of one count by one user.
+            pad: Whether to pad. Without padding only Gumbel noise is private (P1.8), and every other mechanism refuses
+                the histogram.
+
+        Raises:
+            ParameterError: A count is not an integer or negative, an item is listed twice, or `k_bar` is not positive.
         """
         whole_number(k_bar, "k_bar")
         best = heapq.nsmallest(k_bar + 1, _positive_counts(counts), key=lambda pair: (-pair[1], label_order(pair[0])))
@@ -83,7 +94,7 @@ class Histogram:
     def from_ranked(
         cls, rows: Sequence[tuple[Label, int]], k_bar: int, *, unit: int = 1, pad: bool = True
     ) -> Histogram:
-        """From at most `k_bar + 1` rows that are ranked already, as a source returns them."""
+        """Histogram from at most `k_bar + 1` rows that are ranked already, as a source returns them."""
         missing = k_bar + 1 - len(rows)
         items = tuple(label for label, _ in rows[:k_bar]) + tuple(Padding(i) for i in range(min(missing, k_bar)))
         column = np.zeros(k_bar + 1, dtype=np.int64)
@@ -94,9 +105,15 @@ class Histogram:
 
     @classmethod
     def over_domain(cls, counts: Counts, k_bar: int | None = None, *, unit: int = 1) -> Histogram:
-        """Over a public list: every item is listed, zeros included. Nothing is padded.
+        """Histogram over a public list; `counts` must include its items of count zero. It has no padding.
 
-        With `k_bar` only the best `k_bar` slots are kept, and the mechanism knows how many were left out.
+        Args:
+            counts: Number of users of every item of the list, as a mapping or as pairs.
+            k_bar: Number of slots to keep; the mechanism knows the number of items left out. By default all items.
+            unit: Largest change of one count by one user.
+
+        Raises:
+            ParameterError: A count is not an integer or negative, an item is listed twice, or `k_bar` is not positive.
         """
         pairs = list(_check_counts(counts))
         size = len(pairs)
@@ -110,16 +127,24 @@ class Histogram:
 
     @classmethod
     def from_multiplicities(cls, how_many: Mapping[int, int], *, unit: int = 1) -> CountHistogram:
-        """Over a public list of which only `{count: how many items have it}` is known (D9)."""
+        """Histogram over a public list of which only the number of items with each count is known (D9).
+
+        Args:
+            how_many: Number of items with each count.
+            unit: Largest change of one count by one user.
+
+        Raises:
+            ParameterError: A number is not an integer or is negative.
+        """
         return CountHistogram(how_many, unit=unit)
 
     @property
     def k_bar(self) -> int:
-        """How many slots there are."""
+        """Number of slots."""
         return len(self.array)
 
     def cut_to(self, k_bar: int) -> Histogram:
-        """What would have been seen with fewer slots: the next count is that of the first slot cut off."""
+        """The histogram with at most `k_bar` slots; its next count is that of the first slot cut off."""
         if k_bar >= self.k_bar:
             return self
         return Histogram(
@@ -134,29 +159,30 @@ class Histogram:
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
+        """Counts of the slots as a tuple."""
         return tuple(self.array.tolist())
 
     @cached_property
     def distinct_counts(self) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-        """The different counts, largest first, and how many slots have each."""
+        """The distinct counts, largest first, and the number of slots with each."""
         values, sizes = np.unique(self.array, return_counts=True)
         return values[::-1].copy(), tuple(int(size) for size in sizes[::-1])
 
     def name(self, position: int) -> Label:
-        """The item at a rank (0 is the largest count)."""
+        """Item at a rank, counted from 0."""
         return self.items[position]
 
     def names(self, positions: Sequence[int]) -> tuple[Label, ...]:
-        """The items at several ranks."""
-        if len(positions) < 2:  # `itemgetter` gives a tuple only for two or more
+        """Items at several ranks."""
+        if len(positions) < 2:  # `itemgetter` returns a tuple only for two or more
             return tuple(self.items[position] for position in positions)
         items: tuple[Label, ...] = itemgetter(*positions)(self.items)
         return items
 
     def keep(self, owner: object, make: Callable[[], Anything]) -> Anything:
-        """What `make` finds for `owner`, which must depend on nothing else but these counts.
+        """The value that `make` returns for `owner`, cached until another owner asks.
 
-        It is kept for the owner's next question, until another asks, and never longer than the counts are.
+        It must depend only on these counts and on the owner.
         """
         kept = self._kept
         if kept is None or kept[0] is not owner:
@@ -165,19 +191,19 @@ class Histogram:
         return found
 
     def labels_of_rows(self, positions: NDArray[np.int64]) -> Iterator[tuple[Label, ...]]:
-        """The items at the ranks of each row of a table, which must have columns."""
+        """Items at the ranks of each row of an array, which must have columns."""
         return zip(*self._labels.take(positions).T.tolist(), strict=True)
 
     @cached_property
     def _labels(self) -> NDArray[np.object_]:
         return np.fromiter(self.items, dtype=np.object_, count=len(self.items))
 
-    def __repr__(self) -> str:  # counts are private: a histogram must not spill them into a log or a traceback
+    def __repr__(self) -> str:  # counts are private: they must not reach a log or a traceback
         return f"Histogram(k_bar={self.k_bar})"
 
 
 class CountHistogram(Histogram):
-    """A public list known by its multiplicities; its items are `(count, index within that count)` pairs."""
+    """A public list by the number of items with each count; its items are `(count, index within that count)` pairs."""
 
     def __init__(self, how_many: Mapping[int, int], *, unit: int = 1) -> None:
         groups = sorted(
@@ -197,7 +223,7 @@ class CountHistogram(Histogram):
         return self._starts[-1]
 
     @property
-    def distinct_counts(self) -> tuple[NDArray[np.int64], tuple[int, ...]]:  # no cache: it is stored
+    def distinct_counts(self) -> tuple[NDArray[np.int64], tuple[int, ...]]:  # stored already, so it needs no cache
         return self._values, self._sizes
 
     def names(self, positions: Sequence[int]) -> tuple[Label, ...]:
@@ -211,7 +237,7 @@ class CountHistogram(Histogram):
 
 
 def _filled_slots(items: Sequence[Label], domain_size: int | None) -> int:
-    """How many slots hold an item: all of a public list, and those before the first empty slot otherwise."""
+    """Number of slots with an item: all of a public list, otherwise those before the first empty slot."""
     if domain_size is not None:
         return len(items)
     return next((place for place, item in enumerate(items) if isinstance(item, Padding)), len(items))
@@ -240,7 +266,7 @@ def _count(value: int) -> int:
 
 
 def _rank_counts(column: NDArray[np.int64], labels: list[Label]) -> NDArray[np.int64]:
-    """Positions by count descending; label order decides ties, and is computed only where there are ties."""
+    """Positions by descending count; ties are in label order, which is computed only where there are ties."""
     order = np.argsort(-column, kind="stable")
     ranked = column[order]
     edges = np.flatnonzero(np.diff(ranked) != 0) + 1

@@ -1,4 +1,4 @@
-"""A table of histograms: one for each group, all of one width, for mechanisms that release them at once (P15.1)."""
+"""Tables of histograms, one for each group, all of one width, for mechanisms that release them at once (P15.1)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ Naming = Callable[[int, int], Label]  # from a row and a slot to the item there
 class HistogramTable:
     """The ranked, cut and padded counts of several groups (P0.5, P0.6).
 
-    groups        the groups' labels, one for each row
-    array         the counts of each group's `k_bar` slots, best first; zero where a slot is empty
-    next_counts   the count of rank `k_bar + 1` of each group
-    filled        how many slots of each group hold an item
-    name          the item in a slot that is not empty; asked only for what is released
-    unit          the most by which one user can move one count
+    Attributes:
+        groups: Label of each group.
+        array: Counts of the `k_bar` slots of each group, largest first; zero where a slot is empty.
+        next_counts: Count of rank `k_bar + 1` of each group.
+        filled_slots: Number of slots of each group that hold an item.
+        name: Function from a row and a slot to the item there; called only for released items.
+        unit: Largest change of one count by one user.
     """
 
     groups: Sequence[Label]
@@ -36,7 +37,11 @@ class HistogramTable:
 
     @classmethod
     def from_histograms(cls, histograms: Iterable[tuple[Label, Histogram]]) -> HistogramTable:
-        """From histograms that were made one by one with the same `k_bar`."""
+        """Table from histograms with the same `k_bar` and unit.
+
+        Raises:
+            HistogramError: They differ in `k_bar` or unit.
+        """
         labels, rows = [], []
         for label, histogram in histograms:
             labels.append(label)
@@ -61,20 +66,20 @@ class HistogramTable:
 
     @property
     def k_bar(self) -> int:
+        """Number of slots of each group."""
         return int(self.array.shape[1])
 
     @property
     def relative_counts(self) -> NDArray[np.int64]:
-        """Every count relative to the next count of its group: only differences matter, and small numbers keep their
-        digits."""
+        """Counts less the next count of their group: only differences matter, and small numbers lose no digits."""
         return self.array - self.next_counts[:, None]
 
     def rows(self, first: int, last: int) -> HistogramTable:
-        """Some groups that follow each other."""
+        """Table of the groups from `first` up to `last`."""
         return self.take(np.arange(first, last))
 
     def take(self, rows: NDArray[np.int64]) -> HistogramTable:
-        """Some of the groups."""
+        """Table of the groups with these numbers."""
         return HistogramTable(
             [self.groups[row] for row in rows.tolist()],
             self.array[rows],
@@ -85,7 +90,7 @@ class HistogramTable:
         )
 
     def histogram(self, row: int) -> Histogram:
-        """The histogram of one group."""
+        """Histogram of one group."""
         filled = int(self.filled_slots[row])
         items = tuple(self.name(row, slot) for slot in range(filled))
         empty = tuple(Padding(place) for place in range(self.k_bar - filled))
@@ -93,7 +98,7 @@ class HistogramTable:
         return Histogram((*items, *empty), counts, int(self.next_counts[row]), unit=self.unit, filled=filled)
 
     def histograms(self) -> Iterator[Histogram]:
-        """The histograms one by one."""
+        """Histogram of each group."""
         return (self.histogram(row) for row in range(len(self)))
 
 
@@ -111,7 +116,7 @@ class ListedTable:
         return f"ListedTable({len(self)} groups)"
 
     def histograms(self) -> Iterator[Histogram]:
-        """The histograms one by one."""
+        """Histogram of each group."""
         return iter(self.parts)
 
 
@@ -123,10 +128,15 @@ def build_ranked_table(
     name: Callable[[int], Label],
     unit: int = 1,
 ) -> HistogramTable:
-    """From rows that an engine ranked: those of one group stand together, best first, at most `k_bar + 1` of them.
+    """Table from rows that an engine ranked.
 
-    `starts` holds the row at which each group begins, and the number of all rows at the end; a group may have none.
-    `name` is the item of a row.
+    Args:
+        groups: Label of each group.
+        starts: Index of the first row of each group, and the number of all rows at the end; a group may have none.
+        counts: Count of each row, in each group the largest first; at most `k_bar + 1` rows for each group.
+        k_bar: Number of slots.
+        name: Function from a row to its item.
+        unit: Largest change of one count by one user.
     """
     sizes = np.diff(starts)
     table = np.zeros((len(groups), k_bar + 1), dtype=np.int64)

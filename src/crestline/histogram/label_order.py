@@ -1,7 +1,7 @@
-"""The order of labels, and the labels that stand for nothing.
+"""The order of labels, and the labels of empty slots.
 
-Ties in the count are broken by a fixed order that does not depend on the data (P0.5): the bytes of the label. Any
-other order (a locale's, insertion) is a privacy bug where a contribution bound is used (P1.1 b).
+Ties of counts are broken by a fixed order that does not depend on the data (P0.5): the bytes of the label. Any other
+order (by locale, by insertion) violates privacy where a contribution bound is used (P1.1 b).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Label: TypeAlias = Any
 
 @dataclass(frozen=True, order=True)
 class Padding:
-    """A slot without an item (P0.6): count zero, ranked before every real label of count zero, never a string."""
+    """Label of a slot without an item (P0.6): its count is zero, and it precedes every real label of count zero."""
 
     index: int
 
@@ -25,7 +25,7 @@ class Padding:
 
 
 def label_order(label: Label) -> tuple[Any, ...]:
-    """A sort key: by kind first, then numbers by value, text by its UTF-8 bytes, tuples part by part."""
+    """Sort key of a label: by type, then numbers by value, text by its UTF-8 bytes, tuples part by part."""
     if isinstance(label, Padding):
         return (0, label.index)
     if isinstance(label, bool):
@@ -42,7 +42,7 @@ def label_order(label: Label) -> tuple[Any, ...]:
 
 
 def _number_sort_key(number: int | float | Decimal) -> tuple[Any, ...]:
-    """By value, so that 1 and 1.0 tie; a nan, which equals nothing, comes last, by its bits."""
+    """Sort key by value, so that 1 and 1.0 are equal; NaN, which equals nothing, comes last."""
     if number != number:  # only a nan differs from itself; works for floats and decimals alike
         return (2, 1, struct.pack(">d", float("nan")))
     return (2, 0, number)

@@ -1,11 +1,12 @@
-"""Every observed item with its score: what a threshold over all observed items may see (P17.2).
+"""Observed items: every item that a user keeps, with its score (P17.2).
 
-Items with equal scores are alike to a mechanism, so it is enough to know how many items have each score. An item is
-*observed* when at least one user keeps it; nothing stands for items that nobody has.
+Items of equal score are alike to a mechanism, so only the number of items with each score is needed. Items without a
+user are not represented.
 
-With a public floor `f` only items that at least `f` users keep are observed, and `f - 1` full weights are taken off
-every score, which is the same as adding `f - 1` to a threshold (P17.6). So an item that one user makes observed has, as
-without a floor, at most the score which that user gives it. Where users weigh less than one, scores may be negative.
+With a public floor `f` an item is observed only if at least `f` users keep it, and `f - 1` full weights are subtracted
+from every score, which is the same as adding them to a threshold (P17.6). So an item that is observed only because of
+one user has, as without a floor, at most the score which that user gives it. Where users have less than the full
+weight, scores may be negative.
 """
 
 from __future__ import annotations
@@ -22,12 +23,19 @@ from crestline.histogram.label_order import Label, label_order
 
 
 class ObservedItems(Histogram):
-    """Observed items in groups of equal scores, the largest score first.
+    """Observed items in classes of equal score, the largest score first.
 
-    Scores are whole numbers; `unit` is the score that one user gives an item at most, so a score counts users in
-    units of `unit`. The items are `(score, index within that score)` pairs; `named` gives their labels, once they are
-    picked, or they are known beforehand, as with `from_scores`. Mechanisms for a public list and for slots refuse it.
-    With a `floor`, scores are what is left above it.
+    Its items are `(score, index within that score)` pairs. Mechanisms for slots and for a public list refuse it.
+
+    Args:
+        how_many: Number of items with each score; scores are integers.
+        unit: Largest score of an item from one user.
+        floor: A public number: at least this number of users keep each item, and its score is reduced by the floor.
+        labels: Labels of all items, in order, if they are known.
+        named: Function from picked items to their labels.
+
+    Raises:
+        ParameterError: A number is not valid, or `labels` has another length.
     """
 
     def __init__(
@@ -56,8 +64,11 @@ class ObservedItems(Histogram):
 
     @classmethod
     def from_scores(cls, scores: Mapping[Label, int], *, unit: int = 1, floor: int = 1) -> ObservedItems:
-        """From every observed item and its score. Items of score zero were not observed, and are left out; unless there
-        is a floor, above which all scores are taken."""
+        """Observed items from the score of every label; without a floor, labels of score zero are dropped.
+
+        Raises:
+            ParameterError: A score is not valid.
+        """
         least = -floor_reduction(floor, unit)
         known = {label: whole_number(score, "score", at_least=least) for label, score in scores.items()}
         ranked = sorted(
@@ -70,7 +81,7 @@ class ObservedItems(Histogram):
 
     @property
     def size(self) -> int:
-        """How many items were observed."""
+        """Number of observed items."""
         return int(self.starts[-1])
 
     @property
@@ -91,10 +102,10 @@ class ObservedItems(Histogram):
         return int(self.scores[group]), position - int(self.starts[group])
 
     def score_of(self, position: int) -> int:
-        """The score of the item at a rank."""
+        """Score of the item at a rank."""
         return int(self.scores[np.searchsorted(self.starts, position, side="right") - 1])
 
 
 def floor_reduction(floor: int, unit: int) -> int:
-    """What a floor takes off every score: the most that one user fewer than it can give an item (P17.6)."""
+    """Reduction of every score by a floor: the largest score that `floor - 1` users can give an item (P17.6)."""
     return (floor - 1) * unit

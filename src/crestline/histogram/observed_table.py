@@ -1,4 +1,4 @@
-"""The observed items of several groups: how many items of each group have each score (P15.1, P17.2)."""
+"""The observed items of several groups: the number of items of each group that have each score (P15.1, P17.2)."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from crestline.histogram.label_order import Label
 from crestline.histogram.observed_items import ObservedItems
 
 Indices = NDArray[np.int64]
-Pick: TypeAlias = tuple[int, int, int]  # a row of the table, a score, and a place among the row's items of that score
+Pick: TypeAlias = tuple[int, int, int]  # a row of the table, a score, and an index among the row's items of that score
 
 
 @dataclass(frozen=True)
 class ObservedTable:
-    """Classes of equal scores, group after group, in each of them the largest score first.
+    """Classes of equal scores, group after group, in each group the largest score first.
 
-    groups   the groups' labels, one for each row of the table
-    starts   the class at which each group begins, and the number of all classes at the end
-    scores   the score of each class
-    sizes    how many items of its group have it
-    names    the items that were picked; asked once, for all that is released of this table
-    unit     the score that one user gives an item at most
-    floor    a public number: only items of at least so many users are there, and scores are what is left above it
+    Attributes:
+        groups: Label of each group.
+        starts: Index of the first class of each group, and the number of all classes at the end.
+        scores: Score of each class.
+        sizes: Number of items in each class.
+        names: Function from picked items to their labels; called once for a whole release.
+        unit: Largest score of an item from one user.
+        floor: A public number: only items that this number of users keep are observed, with scores reduced by it.
     """
 
     groups: Sequence[Label]
@@ -40,7 +41,7 @@ class ObservedTable:
 
     @classmethod
     def from_histograms(cls, histograms: Sequence[tuple[Label, ObservedItems]]) -> ObservedTable:
-        """From observed items of each group, with the same unit and floor."""
+        """Table from the observed items of each group, all with the same unit and floor."""
         parts = [part for _, part in histograms]
 
         def names(picks: Sequence[Pick]) -> list[Label]:
@@ -65,7 +66,7 @@ class ObservedTable:
         return "ObservedTable()"
 
     def histograms(self) -> Iterator[ObservedItems]:
-        """The observed items of the groups, one by one."""
+        """Observed items of each group."""
         for row in range(len(self)):
             part = slice(int(self.starts[row]), int(self.starts[row + 1]))
             how_many = dict(zip(self.scores[part].tolist(), self.sizes[part].tolist(), strict=True))

@@ -1,6 +1,6 @@
-"""The pairs of users and items of several groups: views of each group's own pairs, one group after the other (P15.1).
+"""The pairs of users and items of several groups, from which the pairs of each group are made in turn (P15.1).
 
-All pairs are held once, as numbers. The views of a group are made when it is its turn, and are as large as that group.
+All pairs are stored once, as numbers; those of one group need only memory for that group.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from crestline.histogram.period_pairs import PeriodPairs
 
 @dataclass(frozen=True)
 class LabelHashes:
-    """A keyed hash of the label of every user and of every item, by their numbers.
+    """Keyed hashes of the label of every user and of every item, indexed by their numbers.
 
-    Hashes with other keys are made of these. So they are functions of labels and keys alone, also where numbers depend
-    on who else is in the data.
+    Hashes with other keys are derived from these, so they depend on labels and keys alone, even where numbers depend on
+    the other users in the data.
     """
 
     users: Counts
@@ -30,7 +30,7 @@ class LabelHashes:
 
 @dataclass(frozen=True)
 class PairColumns:
-    """Distinct pairs as numbers: the group, the user and the item of each; over several periods its period as well."""
+    """Columns of distinct pairs as numbers: group, user, item, and the period if there are several."""
 
     groups: Counts
     users: Counts
@@ -38,7 +38,7 @@ class PairColumns:
     periods: Counts | None = None
 
     def take(self, which: Counts | NDArray[np.bool_]) -> PairColumns:
-        """Some of the pairs, or all of them in another order."""
+        """The pairs at these positions."""
         periods = None if self.periods is None else self.periods[which]
         return PairColumns(self.groups[which], self.users[which], self.items[which], periods)
 
@@ -47,11 +47,12 @@ class PairColumns:
 class PairTable:
     """Distinct pairs, group after group; items are numbered in label order, and named by their numbers.
 
-    groups    the groups' labels, one for each row of the table
-    starts    the pair at which each group begins, and the number of all pairs at the end
-    pairs     the pairs
-    digests   what stands for users and items where they are hashed
-    floor     a public number: in each group only items that at least so many users keep are observed
+    Attributes:
+        groups: Label of each group.
+        starts: Index of the first pair of each group, and the number of all pairs at the end.
+        pairs: The pairs.
+        digests: Hashes of the labels of users and items.
+        floor: A public number: in each group an item is observed if this number of users keep it.
     """
 
     groups: Sequence[Label]
@@ -62,7 +63,7 @@ class PairTable:
 
     @classmethod
     def from_pairs(cls, groups: Sequence[Label], pairs: PairColumns, digests: LabelHashes, floor: int = 1) -> PairTable:
-        """From pairs in any order, whose groups are places among `groups`."""
+        """Table from pairs in any order, whose group numbers are indices of `groups`."""
         starts = np.cumsum(np.append(0, np.bincount(pairs.groups, minlength=len(groups))))
         ordered = pairs.take(np.lexsort((pairs.items, pairs.users, pairs.groups)))
         return cls(groups, starts, ordered, digests, floor)
@@ -74,11 +75,11 @@ class PairTable:
         return "PairTable()"
 
     def histograms(self) -> Iterator[Pairs]:
-        """The pairs of the groups, one by one."""
+        """Pairs of each group."""
         return (self._pairs(slice(*self.starts[row : row + 2].tolist())) for row in range(len(self)))
 
     def _pairs(self, part: slice) -> Pairs:
-        """The pairs of one group under numbers of their own, which are in the same order."""
+        """The pairs of one group, with users and items numbered anew in the same order."""
         users, user = np.unique(self.pairs.users[part], return_inverse=True)
         items, item = np.unique(self.pairs.items[part], return_inverse=True)
 

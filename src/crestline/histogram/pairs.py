@@ -1,7 +1,7 @@
-"""Pairs of a user and an item, each once, and the few views of them that may be looked at (P18.3, P18.6).
+"""Pairs of a user and an item, each once, and the views of them that a mechanism may use (P18.3, P18.6).
 
-`PairViews` is what a source provides, all in one snapshot. `Pairs` gives the same views of pairs in memory, so that
-simulations and audits run without a database. Users and items are numbers there; labels name the items.
+`PairViews` is the interface that a source provides, all in one snapshot. `Pairs` has the same views for pairs in
+memory, so that simulations and audits run without a database; its users and items are numbers.
 """
 
 from __future__ import annotations
@@ -23,69 +23,83 @@ from crestline.histogram.observed_items import ObservedItems, floor_reduction
 Counts = NDArray[np.int64]
 Naming: TypeAlias = Callable[[list[int]], list[Label]]  # from items' numbers to their labels, in their order
 
-_SMALL = 31  # bits, of which two fit into a whole number of 64 with a sign
+_SMALL = 31  # bits of a number, so that two numbers fit into a signed integer of 64 bits
 CELLS = 13
-"""Users are counted by their number of items in the cells 1, 2, 3–4, 5–8, …; the last cell is open-ended."""
+"""Number of cells 1, 2, 3–4, 5–8, … of a user's number of items; the last cell has no upper end."""
 
 
 @runtime_checkable
 class PairViews(Protocol):
-    """What may be looked at. One user changes `users_with` by at most one, one cell of `users_by_items` by one, and the
-    loads by a vector whose squares add up to at most one in units of `weights[0]`.
+    """Views of pairs, with their sensitivities.
 
-    Over several periods the rows of a user in one of them change the same by no more, but for `users_by_items`, where a
-    user may go from one cell to another: two cells by one (P16.2). Caps and weights are then for a user and a period,
-    and an item or a bucket gets the largest of the weights that a user has there."""
+    One user changes `users_with` by at most one, one cell of `users_by_items` by one, and the loads by a vector whose
+    squares add up to at most one in units of `weights[0]`.
+
+    Over several periods the rows of a user in one of them change these by no more, except `users_by_items`, where a
+    user may move from one cell to another: two cells change by one (P16.2). Caps and weights then apply to a user and a
+    period, and an item or a bucket gets the largest weight that a user has there.
+    """
 
     @property
     def floor(self) -> int:
-        """A public number: only items that at least so many users keep are observed. One, unless a question with groups
-        has another; no other view knows of it."""
+        """A public number: an item is observed if this number of users keep it. No other view depends on it."""
         ...
 
     def users_with(self, rank: int) -> int:
-        """The number of users of the item that is the `rank`-th most popular; zero where there are fewer items."""
+        """Number of users of the item at `rank`, counted from one; zero if there are fewer items."""
         ...
 
     def users_by_items(self) -> Counts:
-        """How many users have 1, 2, 3–4, 5–8, … items, in `CELLS` cells. Users without an item are in none."""
+        """Number of users with 1, 2, 3–4, 5–8, … items, in `CELLS` cells; users without an item are in none."""
         ...
 
     def bucket_loads(self, key: bytes, buckets: int, weights: Counts) -> Counts:
-        """For every bucket the sum of `weights[d - 1]` over the users who have an item in it, where d is the number of
-        *different* buckets of that user. The bucket of an item is a keyed hash of its label."""
+        """For every bucket the sum of `weights[d - 1]` over the users with an item in it.
+
+        d is the number of *distinct* buckets of the user. The bucket of an item is a keyed hash of its label.
+        """
         ...
 
     def pairs_in_buckets(self, key: bytes, kept_buckets: NDArray[np.bool_]) -> PairViews:
-        """The pairs whose items lie in buckets that were kept, by the hash of `bucket_loads` with the same key."""
+        """The pairs whose items are in the buckets of `kept_buckets`, by the hash of `bucket_loads` with that key."""
         ...
 
     def observed_items(self, key: bytes, weights: Counts) -> ObservedItems:
-        """Every item that some user keeps, with its score: each user keeps at most `len(weights)` items, those of
-        smallest keyed hash, and each of m kept items scores `weights[m - 1]`. With a floor, every item that so many
-        users keep, with what its score is above it."""
+        """Every item that a user keeps, with its score.
+
+        Each user keeps at most `len(weights)` items, those of smallest keyed hash, and each of m kept items scores
+        `weights[m - 1]`. With a floor, only items that this number of users keep, with scores reduced by the floor.
+        """
         ...
 
     def slots(self, k_bar: int) -> Histogram:
-        """The padded top `k_bar` items by number of users, and the next count: what slot mechanisms see (P0.6)."""
+        """The padded top `k_bar` items by number of users, and the next count: the view of slot mechanisms (P0.6)."""
         ...
 
 
 class PairHashing(Protocol):
-    """Keyed hashes of pairs in memory. For every key, what is said of an item is said for all its users."""
+    """Keyed hashes of pairs in memory; for every key, the bucket of an item is the same for all its users."""
 
     def buckets(self, key: bytes, buckets: int, items: int) -> Counts:
-        """The bucket of each of the first so many items."""
+        """The bucket of each of the first `items` items."""
         ...
 
     def pair_ranks(self, key: bytes, users: Counts, items: Counts) -> Counts | NDArray[np.uint64]:
-        """For every pair a number: each user keeps the items of the smallest."""
+        """A number for every pair; each user keeps the items with the smallest."""
         ...
 
 
 class Pairs:
-    """Pairs in memory: `users` and `items` are arrays of equal length of whole numbers from zero on. `labels` names
-    items by their numbers, which are in label order where the order of equal counts matters."""
+    """Pairs in memory.
+
+    Args:
+        users: Number of the user of each pair, from zero.
+        items: Number of the item of each pair, from zero; in label order where the order of equal counts matters.
+        labels: Label of each item; by default its number.
+
+    Raises:
+        ParameterError: The arrays differ in length or are not one-dimensional.
+    """
 
     floor: int = 1
 
@@ -101,13 +115,13 @@ class Pairs:
 
     @classmethod
     def from_distinct(cls, users: Counts, items: Counts, named: Naming, hashing: PairHashing) -> Self:
-        """Pairs that are known to be distinct, with a naming and with hashes of their own."""
+        """Pairs that are distinct already, with a function from items to labels, and with given hashes."""
         made = cls.__new__(cls)
         made._users, made._items, made._named, made._hashing = users, items, named, hashing
         return made
 
     def with_floor(self, floor: int) -> Self:
-        """The same pairs with a floor under what is observed."""
+        """Copy with a floor for observed items."""
         made = copy(self)
         made.floor = floor
         return made
@@ -135,7 +149,7 @@ class Pairs:
         users, items = self._cap_items(key, len(weights))
         many, size = np.bincount(users), int(items.max(initial=-1)) + 1
         scores = self._sum_weights(users, items, weights[many[users] - 1], size)
-        there = np.flatnonzero(scores)  # no weight is zero
+        there = np.flatnonzero(scores)  # weights are positive, so an item with a user has a positive score
         if self.floor > 1:
             there = np.flatnonzero(self._sum_weights(users, items, np.ones_like(users), size) >= self.floor)
             scores = scores - floor_reduction(self.floor, _full_weight(weights))
@@ -152,13 +166,13 @@ class Pairs:
     def slots(self, k_bar: int) -> Histogram:
         counts = np.bincount(self._items)
         largest = np.sort(counts)[::-1][: k_bar + 1]
-        near = np.flatnonzero((counts > 0) & (counts >= largest[-1:].sum()))  # all others are left out in any case
+        near = np.flatnonzero((counts > 0) & (counts >= largest[-1:].sum()))  # no other item can be in a slot
         ranked = dict(zip(self._named(near.tolist()), counts[near].tolist(), strict=True))
         return Histogram.from_counts(ranked, k_bar)
 
     @cached_property
     def _users_of_items(self) -> Counts:
-        """Numbers of users, largest first."""
+        """Number of users of each item, the largest first."""
         return np.sort(np.bincount(self._items))[::-1] if len(self._items) else np.zeros(0, dtype=np.int64)
 
     @cached_property
@@ -167,17 +181,17 @@ class Pairs:
 
     @property
     def _most_items(self) -> Counts:
-        """By how many items a user is counted among others."""
+        """Number of items by which each user is assigned to a cell."""
         return self._items_of_users
 
     def _sum_weights(self, users: Counts, places: Counts, weights: Counts, size: int) -> Counts:
-        """For each of so many items or buckets the sum of the weights that users have there."""
+        """Sum of the weights at each of `size` places, which are items or buckets."""
         result = np.zeros(size, dtype=np.int64)
         np.add.at(result, places, weights)
         return result
 
     def _take(self, users: Counts, items: Counts) -> Pairs:
-        """Some of these pairs."""
+        """The pairs with these users and items, which must be among the pairs."""
         return self.from_distinct(users, items, self._named, self._hashing).with_floor(self.floor)
 
     def _cap_items(self, key: bytes, cap: int) -> tuple[Counts, Counts]:
@@ -197,8 +211,11 @@ class Pairs:
 
 @dataclass(frozen=True)
 class SplitMixHashing:
-    """Hashes made of numbers that stand for users and items: of keyed hashes of their labels; or, in simulations and
-    audits, of the numbers by which they are called, where a number always means the same item."""
+    """Hashes derived from a number for each user and item.
+
+    The numbers are keyed hashes of labels, or, in simulations and audits, the numbers of users and items themselves,
+    where a number always denotes the same item.
+    """
 
     users: Counts
     items: Counts
@@ -212,8 +229,10 @@ class SplitMixHashing:
 
 
 def _order_by_rank(users: Counts, items: Counts, places: Counts | NDArray[np.uint64]) -> Counts:
-    """The order of pairs by user, then by place, then by item. Small numbers are compared as one: pairs that come user
-    after user are sorted several times as fast."""
+    """Order of pairs by user, then by rank, then by item.
+
+    Small numbers are compared as one integer: pairs that come user after user are then sorted several times as fast.
+    """
     if (
         max(int(places.max(initial=0)), int(users.max(initial=0))) >> _SMALL
         or (np.diff(items)[np.diff(users) == 0] < 0).any()
@@ -228,31 +247,31 @@ def _to_labels(chosen: list[int]) -> list[Label]:
 
 
 def _divide_with_rest(numbers: Counts, by: int) -> tuple[Counts, Counts]:
-    """Quotients and rests. Of a power of two they are bits, which are found ten times as fast."""
+    """Quotients and remainders; for a power of two by bit operations, which are ten times as fast."""
     if by & (by - 1):
         return np.divmod(numbers, by)
     return numbers >> (by.bit_length() - 1), numbers & (by - 1)
 
 
 def sorted_distinct(numbers: Counts) -> Counts:
-    """Every number once, in order. Sorting is several times as fast as the hash table of `np.unique`."""
+    """The distinct numbers in order; several times as fast as the hash table of `np.unique`."""
     ordered = np.sort(numbers)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 def cell_of_count(many: Counts) -> Counts:
-    """The cell of a user with so many items: 1 → 0, 2 → 1, 3–4 → 2, 5–8 → 3, …"""
+    """Cell of a user with each number of items: 1 → 0, 2 → 1, 3–4 → 2, 5–8 → 3, …"""
     exponent: Counts = np.frexp(np.maximum(many, 1) - 1)[1].astype(np.int64)  # bits of m - 1: exact for whole numbers
     return np.minimum(exponent, CELLS - 1)
 
 
 def _full_weight(weights: Counts) -> int:
-    """The weight of a user with one item, which counts in full."""
+    """Weight of a user with one item, which is the full weight."""
     return int(weights[0])
 
 
 def _hash_columns(key: bytes, *columns: Counts) -> NDArray[np.uint64]:
-    """64 bits that depend on the key and the numbers: a keyed hash for pairs in memory (splitmix64, once per part).
+    """64 bits from the key and the numbers: splitmix64, once for each column.
 
     Privacy holds for every fixed hash; a fresh random key makes the choice unbiased.
     """

@@ -1,8 +1,8 @@
-"""Pairs of several periods in memory: bounds and weights are for a user and a period (P16.2).
+"""Pairs of several periods in memory, with bounds and weights for each user and period (P16.2).
 
-What stands for a user among `Pairs` is here a user in one period, who has, keeps and weighs what they would alone. An
-item, or a bucket, then gets the largest of the weights that a user has there over all periods, and a user counts once:
-in the number of users of an item, and among those who have so many items in one period.
+A user of the underlying `Pairs` is here a user in one period, with items, bound and weight of that period alone. An
+item, or a bucket, then gets the largest weight that a user has there in any period, and a user counts once: in the
+number of users of an item, and in the cell of the largest number of items in one period.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class PeriodPairs(Pairs):
     def from_periods(
         cls, whose: tuple[Counts, Counts], items: Counts, named: Naming, hashing: SplitMixHashing
     ) -> PeriodPairs:
-        """From the user and the period of each pair; hashes are those of users, whatever the period."""
+        """Pairs from the users and periods in `whose`, and the items; hashes of users do not depend on the period."""
         users, periods = whose
         numbers, period = np.unique(periods, return_inverse=True)
         alone, mine = np.unique(users * max(len(numbers), 1) + period, return_inverse=True)
@@ -50,7 +50,7 @@ class PeriodPairs(Pairs):
 
     @cached_property
     def _distinct_over_periods(self) -> Pairs:
-        """Each user with each item once, whatever the periods."""
+        """Each user with each item once, regardless of the period."""
         width = int(self._items.max(initial=-1)) + 1
         users, items = np.divmod(
             sorted_distinct(self._owners[self._users] * max(width, 1) + self._items), max(width, 1)
@@ -59,7 +59,7 @@ class PeriodPairs(Pairs):
 
     @property
     def _most_items(self) -> Counts:
-        """Of each user the number of items in the period in which they have the most."""
+        """Number of items of each user in the period with the most."""
         many, most = self._items_of_users, np.zeros(int(self._owners.max(initial=-1)) + 1, dtype=np.int64)
         np.maximum.at(most, self._owners[: len(many)], many)
         return most
@@ -67,7 +67,7 @@ class PeriodPairs(Pairs):
     def _sum_weights(self, users: Counts, places: Counts, weights: Counts, size: int) -> Counts:
         at = self._owners[users] * max(size, 1) + places
         order = np.lexsort((weights, at))
-        last = np.append(at[order][1:] != at[order][:-1], True)[: len(order)]  # of equal ones the largest weight
+        last = np.append(at[order][1:] != at[order][:-1], True)[: len(order)]  # the largest weight of a user and place
         chosen = order[last]
         return super()._sum_weights(users[chosen], places[chosen], weights[chosen], size)
 

@@ -1,4 +1,4 @@
-"""Route: what a noisy look released of a histogram, and which mechanism it led to."""
+"""Route: the result of a noisy query, and the mechanism that it chose."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Route:
-    """Which of two mechanisms made a selection, and the noisy number that decided it: both are released, and paid for.
+    """The choice between two mechanisms, and the noisy number that decided it; both are released and paid for.
 
-    taken    the mechanism's name
-    other    the name of the one that was not taken
-    lead     by how many users the k-th item leads the first one left out, with noise
-    needed   the lead from which on the one that looks at slots is taken; a public number
-    spread   95% of the noise in `lead` stays within so many users; a public number
+    Attributes:
+        taken: Name of the mechanism that was chosen.
+        other: Name of the other mechanism.
+        lead: Users by which the k-th item leads the first item left out, with noise.
+        needed: Lead from which the mechanism with slots is chosen; a public number.
+        spread: 95% of the noise of `lead` is at most this; a public number.
     """
 
     taken: str

@@ -1,8 +1,8 @@
-"""What a mechanism looks at: it says so itself, and a source provides it.
+"""Kinds of views: a mechanism states the kind that it needs, and a source provides it.
 
 slots      the top `k_bar` counts with padding, or, where the question has a public list, the counts of all its items
-observed   the scores of all observed items, once each user keeps at most so many items of such weights (P17.1)
-pairs      `PairViews`: the few views of distinct (user, item) pairs that the sieve chooses among (P18.6)
+observed   the scores of all observed items, after each user's items are bounded and weighted (P17.1)
+pairs      `PairViews`: the views of distinct (user, item) pairs among which the sieve chooses (P18.6)
 """
 
 from __future__ import annotations
@@ -20,14 +20,19 @@ from crestline.histogram.pairs import PairViews
 Kind: TypeAlias = Literal["slots", "observed", "pairs"]
 KINDS: tuple[Kind, ...] = ("slots", "observed", "pairs")
 
-Seen: TypeAlias = Histogram | PairViews  # what is read for a view: observed items are a histogram, too
-SeenInGroups: TypeAlias = HistogramTable | ListedTable | ObservedTable | PairTable  # the same for many groups
+Seen: TypeAlias = Histogram | PairViews  # the data of a view; observed items are a histogram too
+SeenInGroups: TypeAlias = HistogramTable | ListedTable | ObservedTable | PairTable  # the data of a view for many groups
 
 
 @dataclass(frozen=True)
 class View:
-    """A kind of view; for `observed` also what one item scores of a user who keeps 1, 2, … items. Users keep as many
-    items as there are weights. All weights one: scores are numbers of users."""
+    """A kind of view.
+
+    Attributes:
+        kind: The kind.
+        weights: For `observed`, the score of an item from a user who keeps 1, 2, … items. The length is the
+            contribution bound; if all weights are one, scores are numbers of users.
+    """
 
     kind: Kind
     weights: tuple[int, ...] = ()
@@ -39,14 +44,18 @@ PAIRS = View("pairs")
 
 @runtime_checkable
 class HasView(Protocol):
-    """A mechanism that says what it looks at."""
+    """A mechanism that states its view."""
 
     @property
     def view(self) -> View: ...
 
 
 def view_of(mechanism: object) -> View:
-    """What a mechanism says it looks at; one that says nothing looks at slots or at a public list."""
+    """The view that a mechanism states; without one, slots or a public list.
+
+    Raises:
+        MechanismError: Its `view` is not a `View` of a known kind.
+    """
     if not isinstance(mechanism, HasView):
         return SLOTS
     view = mechanism.view

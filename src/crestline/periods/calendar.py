@@ -1,4 +1,4 @@
-"""Periods of time, their labels, and how a calendar puts moments into them (P16.1).
+"""Periods of time, their labels, and the calendar that assigns moments to them (P16.1).
 
     day       2026-10-05
     week      2026-W41, from Monday to Sunday (ISO 8601)
@@ -6,7 +6,7 @@
     quarter   2026-Q4
     year      2026
 
-A period begins at midnight in the calendar's time zone. Midnights are computed here, so engines compare moments only.
+A period begins at midnight in the calendar's time zone. Midnights are computed here, so engines only compare moments.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from crestline.errors import ParameterError, QuestionError
 
 KINDS = ("day", "week", "month", "quarter", "year")
-MOST_PERIODS = 1000  # of one question: nearly three years of days
+MOST_PERIODS = 1000  # periods that one question may read: nearly three years of days
 
 _LABEL = re.compile(r"(?P<year>[1-9]\d{3})(-(W(?P<week>\d\d)|Q(?P<quarter>[1-4])|(?P<month>\d\d)(-(?P<day>\d\d))?))?")
-_LAST_YEAR = 9998  # the day after it is still a day
+_LAST_YEAR = 9998  # the first day after it is still a `date`
 
 
 def period_index(kind: str, day: date) -> int:
-    """The number of the period that a day lies in; the next period has the next number."""
+    """Number of the period that contains a day; consecutive periods have consecutive numbers."""
     if kind == "day":
         return day.toordinal()
     if kind == "week":
-        return (day.toordinal() - 1) // 7  # the first day of the calendar was a Monday
+        return (day.toordinal() - 1) // 7  # ordinal 1 is a Monday
     if kind == "year":
         return day.year
     months = day.year * 12 + day.month - 1
@@ -38,7 +38,7 @@ def period_index(kind: str, day: date) -> int:
 
 
 def first_day(kind: str, index: int) -> date:
-    """The day on which a period begins."""
+    """First day of a period."""
     if kind == "day":
         return date.fromordinal(index)
     if kind == "week":
@@ -50,9 +50,9 @@ def first_day(kind: str, index: int) -> date:
 
 
 def period_label(kind: str, index: int) -> str:
-    """How a period is written.
+    """Label of a period.
 
-    >>> label_of("quarter", index_of("quarter", date(2026, 11, 18)))
+    >>> period_label("quarter", period_index("quarter", date(2026, 11, 18)))
     '2026-Q4'
     """
     day = first_day(kind, index)
@@ -64,7 +64,7 @@ def period_label(kind: str, index: int) -> str:
 
 
 def label_days(label: str) -> tuple[date, date]:
-    """The first day of what a label names, and the first day after it."""
+    """First day of the period with a label, and the first day after it; raises QuestionError for other text."""
     match = _LABEL.fullmatch(label) if isinstance(label, str) else None
     try:
         if match is None or int(match["year"]) > _LAST_YEAR:
@@ -80,6 +80,7 @@ def label_days(label: str) -> tuple[date, date]:
 
 
 def _first_day_of_match(match: re.Match[str]) -> date:
+    """First day of a parsed label; raises ValueError for a day that does not exist."""
     year = int(match["year"])
     if match["week"]:
         return date.fromisocalendar(year, int(match["week"]), 1)
@@ -90,11 +91,12 @@ def _first_day_of_match(match: re.Match[str]) -> date:
 
 @dataclass(frozen=True)
 class Calendar:
-    """How rows are put into periods: fixed when a ledger is opened.
+    """Assigns rows to periods; fixed when a ledger is created.
 
-    per    day, week, month, quarter or year
-    time   the column that says when; rows without a time are left out
-    zone   the time zone in which a day begins
+    Attributes:
+        per: day, week, month, quarter or year.
+        time: Column with the time of a row; rows without one are left out.
+        zone: Time zone in which a day begins.
     """
 
     per: str
@@ -105,7 +107,7 @@ class Calendar:
         if self.per not in KINDS:
             raise ParameterError(f"per must be one of {', '.join(KINDS)}, not {self.per!r}")
         if not isinstance(self.time, str) or not self.time:
-            raise ParameterError("time must name the column that says when: time='day'")
+            raise ParameterError("time must name the column with the time of a row: time='day'")
         _time_zone(self.zone)
 
     def start_of_day(self, day: date) -> datetime:
@@ -113,11 +115,11 @@ class Calendar:
         return datetime(day.year, day.month, day.day, tzinfo=_time_zone(self.zone)).astimezone(UTC)
 
     def running_period(self, now: datetime) -> int:
-        """The number of the period that has begun and not ended."""
+        """Number of the period that has begun and not ended."""
         return period_index(self.per, now.astimezone(_time_zone(self.zone)).date())
 
     def covering_periods(self, first: date, after: date) -> Periods:
-        """The periods that these days are made of; `QuestionError` where they are not whole periods."""
+        """Periods from the day `first` to the day before `after`; raises QuestionError if they are not whole."""
         start, end = period_index(self.per, first), period_index(self.per, after - timedelta(days=1))
         if first_day(self.per, start) != first or first_day(self.per, end + 1) != after:
             raise QuestionError(
@@ -127,6 +129,7 @@ class Calendar:
         return Periods(self, start, end - start + 1)
 
     def to_json(self) -> dict[str, str]:
+        """The calendar as JSON values."""
         return {"per": self.per, "time": self.time, "zone": self.zone}
 
     def __str__(self) -> str:
@@ -135,7 +138,13 @@ class Calendar:
 
 @dataclass(frozen=True)
 class Periods:
-    """Consecutive periods of one calendar: what a question reads, and whose accounts pay."""
+    """Consecutive periods of one calendar, which a question reads and whose accounts pay.
+
+    Attributes:
+        calendar: Calendar of the budget.
+        first: Number of the first period.
+        size: Number of periods, at most 1000.
+    """
 
     calendar: Calendar
     first: int
@@ -147,20 +156,25 @@ class Periods:
 
     @property
     def indices(self) -> range:
+        """Numbers of the periods."""
         return range(self.first, self.first + self.size)
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """Labels of the periods."""
         return tuple(period_label(self.calendar.per, index) for index in self.indices)
 
     @property
     def edges(self) -> tuple[date, ...]:
-        """The first day of each period, and the first day after the last."""
+        """First day of each period, and the first day after the last."""
         return tuple(first_day(self.calendar.per, index) for index in (*self.indices, self.first + self.size))
 
     @classmethod
     def from_labels(cls, calendar: Calendar, first: str, last: str) -> Periods:
-        """From one label to another, both included; each may name something longer than a period."""
+        """Periods from one label to another, both included; a label may be that of a longer period than the calendar's.
+
+        Raises QuestionError if they do not begin and end with whole periods, or end before they begin.
+        """
         start, end = label_days(first)[0], label_days(last)[1]
         if start >= end:
             raise QuestionError(f"{first!r} begins after {last!r} has ended")
@@ -168,10 +182,12 @@ class Periods:
 
     @classmethod
     def from_json(cls, value: Mapping[str, str]) -> Periods:
+        """Periods from the result of `to_json`."""
         calendar = Calendar(value["per"], value["time"], value["zone"])
         return cls.from_labels(calendar, value["first"], value["last"])
 
     def to_json(self) -> dict[str, str]:
+        """The periods as JSON values."""
         labels = self.labels
         return {**self.calendar.to_json(), "first": labels[0], "last": labels[-1]}
 
@@ -181,7 +197,7 @@ class Periods:
 
 
 def _time_zone(name: str) -> tzinfo:
-    """A time zone by its name; UTC needs no table of zones."""
+    """Time zone of this name; raises ParameterError for an unknown one. UTC needs no time zone database."""
     from zoneinfo import ZoneInfo
 
     if name == "UTC":

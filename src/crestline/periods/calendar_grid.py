@@ -1,4 +1,4 @@
-"""Periods laid out as a calendar: a row for each year (of days: each month), a column for each period in it (pure)."""
+"""Periods as the rows and columns of a calendar: a row for each year (each month of days, or ten weeks or years)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 def calendar_grid(cells: Mapping[str, str]) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows of a table, from the label of each period to what is said about it.
+    """Column heads and rows of a table, from a text for the label of each period.
 
     >>> calendar_grid({"2026-10": "80%", "2026-11": "95%", "2027-02": "100%"})
     (['', '02', '10', '11'], [['2026', '', '80%', '95%'], ['2027', '100%', '', '']])
@@ -17,7 +17,7 @@ def calendar_grid(cells: Mapping[str, str]) -> tuple[list[str], list[list[str]]]
 
 
 def _grid_cell(label: str) -> tuple[str, str]:
-    """The row and the column of a period: weeks and years stand in rows of ten, which fit a screen."""
+    """Row and column of a period; weeks and years are in rows of ten, which fit a screen."""
     if "W" in label or "-" not in label:
         return f"{label[:-1]}…", label[-1]
     row, _, column = label.rpartition("-")

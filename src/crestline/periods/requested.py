@@ -1,4 +1,4 @@
-"""What a person says about time, and which periods that means: by the clock, never by the rows (P16.1)."""
+"""Requested periods, and their resolution by the clock, never by the rows (P16.1)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,14 @@ from crestline.periods.calendar import MOST_PERIODS, Calendar, Periods, label_da
 
 @dataclass(frozen=True)
 class RequestedPeriods:
-    """What a person says about time: one period, from one to another, or the last so many that have ended.
+    """Periods as a question requests them: one, a range, or the last ones that have ended.
 
-    open   also a period that has not ended; whoever says so knows that its rows are not all there
+    Attributes:
+        period: Label of the only period.
+        since: Label of the first period.
+        until: Label of the last period; without it, the last that has ended.
+        last: Number of the last periods.
+        open: Whether a period that has not ended is allowed, although its rows are not all there.
     """
 
     period: str | None = None
@@ -38,7 +43,10 @@ class RequestedPeriods:
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> RequestedPeriods | None:
-        """From the fields of a question; None where it says nothing about time."""
+        """Requested periods from the fields of a question; None where it has none of them.
+
+        Raises QuestionError for fields that do not go together.
+        """
         given = {name: fields.get(name) for name in ("period", "since", "until", "last")}
         if all(value is None for value in given.values()):
             if fields.get("open"):
@@ -47,7 +55,11 @@ class RequestedPeriods:
         return cls(**given, open=bool(fields.get("open")))
 
     def resolve(self, calendar: Calendar, now: datetime) -> Periods:
-        """The periods, by the clock alone. One that has not ended is refused unless the question is `open`."""
+        """The periods, by the clock alone.
+
+        Raises:
+            QuestionError: A period has not begun, or has not ended and is not `open`; or they are not whole periods.
+        """
         running = calendar.running_period(now)
         latest = running if self.open else running - 1
         if self.last is not None:
@@ -68,23 +80,29 @@ class RequestedPeriods:
         return found
 
     def to_json(self) -> dict[str, object]:
-        said: dict[str, object] = {"period": self.period, "since": self.since, "until": self.until, "last": self.last}
-        return {name: value for name, value in said.items() if value is not None} | (
+        """The request as JSON values."""
+        fields: dict[str, object] = {"period": self.period, "since": self.since, "until": self.until, "last": self.last}
+        return {name: value for name, value in fields.items() if value is not None} | (
             {"open": True} if self.open else {}
         )
 
 
 def resolve_periods(
-    said: RequestedPeriods | Periods | None, calendar: Calendar | None, now: datetime | None
+    requested: RequestedPeriods | Periods | None, calendar: Calendar | None, now: datetime | None
 ) -> Periods | None:
-    """The periods that a question reads under a budget with this calendar (None: not by period), by this clock."""
+    """Periods that a question reads under a budget with this calendar; None for a budget that is not by period.
+
+    Raises QuestionError if the question requests periods without such a budget, or none with it.
+    """
     if calendar is None:
-        if said is not None:
+        if requested is not None:
             raise QuestionError(
                 "period, since and last need a budget by period, such as Budget(epsilon=1, delta='1e-7', per='month', "
                 "time='day'): without one, filter by time with where"
             )
         return None
-    if said is None:
+    if requested is None:
         raise QuestionError(f"the budget is for {calendar}: name periods with period=, since= and until=, or last=")
-    return said.resolve(calendar, now or datetime.now(UTC)) if isinstance(said, RequestedPeriods) else said
+    if isinstance(requested, Periods):
+        return requested
+    return requested.resolve(calendar, now or datetime.now(UTC))

@@ -1,1 +1,1 @@
-"""The planner: what a question would get, from which mechanism, before it is asked. It reads no private data."""
+"""Planner: what each mechanism would return for a question, before it is asked. It reads no private data."""

@@ -1,4 +1,4 @@
-"""One sentence of advice from the lines of a plan."""
+"""Sentence of advice from the rows of a plan."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _NOTICEABLE = 0.005
 
 
 def advice_sentence(question: Question, rows: tuple[Forecast, ...], auto: str) -> str:
-    """Which mechanism to take, and what to expect of it; where several do as well, the one that `auto` takes."""
+    """Which mechanism to take and what it would return; among equally good ones, the one that `auto` takes."""
     if not rows:
         return "No mechanism can answer this: see why below."
     best = rows[0]
@@ -32,18 +32,20 @@ def advice_sentence(question: Question, rows: tuple[Forecast, ...], auto: str) -
 
 
 def advised_row(rows: tuple[Forecast, ...], auto: str) -> Forecast:
-    """The line that is advised: the best, or one as good that `auto` takes."""
+    """The row that is advised: the one that `auto` takes if it is as good as the best, else the best."""
     return next((row for row in rows if row.mechanism == auto and _is_as_good(row, rows[0])), rows[0])
 
 
 def _is_as_good(row: Forecast, best: Forecast) -> bool:
-    """Within the errors of the simulation, or worse by less than anybody would notice."""
+    """Whether a row is within the simulation error of the best, or worse by less than half a percentage point."""
     return row.ratio.value + row.ratio.error >= best.ratio.value - best.ratio.error - _NOTICEABLE
 
 
 def _k_bar_text(row: Forecast) -> str:
+    """The number of slots as a clause; empty where the mechanism reads a whole list."""
     return "" if row.k_bar is None else f" with k_bar={row.k_bar}"
 
 
 def _join_names(names: list[str]) -> str:
+    """Names as a list in a sentence."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

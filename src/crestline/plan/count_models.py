@@ -1,4 +1,4 @@
-"""Public shapes: the counts a data set may have, from what is known about it in public. No data are read here.
+"""Count models: the counts of a data set, from what is public about it. No data are read.
 
 power:1.1                       each user picks `per_user` times; the item of rank r is picked with weight r^-1.1
 percentiles:50:2,99:24,100:2931   half of the items have at most 2 users, 99% at most 24, the largest 2931
@@ -24,7 +24,7 @@ _MOST_ITEMS = 10_000_000
 
 
 class CountModel(Protocol):
-    """What is known in public about the counts."""
+    """Counts that follow from what is public about a data set."""
 
     def counts(self) -> Counts:
         """All counts, largest first."""
@@ -33,7 +33,7 @@ class CountModel(Protocol):
 
 @dataclass(frozen=True)
 class PowerLaw:
-    """Every user picks `per_user` times; a pick falls on the item of rank r with probability proportional to r^-s."""
+    """Counts of users who pick `per_user` times each, the item of rank r with probability proportional to r^-s."""
 
     exponent: float
     users: int
@@ -41,7 +41,8 @@ class PowerLaw:
     per_user: float = 10.0
 
     def counts(self) -> Counts:
-        # In logarithms: a large exponent must not underflow to a warning.
+        """Expected counts, rounded, largest first."""
+        # A power with a large exponent underflows with a warning, its logarithm does not.
         log_weights = -self.exponent * np.log(np.arange(1, self.items + 1, dtype=np.float64))
         weights = np.exp(log_weights)
         weights /= weights.sum()
@@ -51,7 +52,7 @@ class PowerLaw:
 
 @dataclass(frozen=True)
 class Percentiles:
-    """Published percentiles of the counts: `points` are (percentage, count); log-count is linear in log-rank between.
+    """Counts with published percentiles, (percentage, count); log-count is linear in log-rank between `points`.
 
     Below the smallest percentage the counts fall to one at the last item.
     """
@@ -61,6 +62,7 @@ class Percentiles:
     users: int | None = None
 
     def counts(self) -> Counts:
+        """Interpolated counts, rounded, largest first."""
         ranks = [max(1.0, (1 - percentage / 100) * self.items) for percentage, _ in reversed(self.points)]
         values = [count for _, count in reversed(self.points)]
         if ranks[-1] < self.items:
@@ -73,12 +75,14 @@ class Percentiles:
 
 
 def read_shape(text: str, *, users: int, items: int | None = None, per_user: float = 10.0) -> CountModel:
-    """The shape that a text such as `power:1.1` or `percentiles:50:2,100:2931` names."""
+    """Parse a shape such as `power:1.1` or `percentiles:50:2,100:2931`; raises ParameterError where it is malformed."""
     kind, _, rest = text.partition(":")
     whole_number(users, "users")
     size = users if items is None else whole_number(items, "items")
     if size > _MOST_ITEMS:
-        raise ParameterError(f"items must be at most {_MOST_ITEMS:,}: the head decides, a longer tail adds nothing")
+        raise ParameterError(
+            f"items must be at most {_MOST_ITEMS:,}: only the largest counts matter, more items change nothing"
+        )
     if kind == "power":
         return PowerLaw(
             float(positive_number(rest or "1", "the exponent")),
@@ -95,9 +99,9 @@ def read_shape(text: str, *, users: int, items: int | None = None, per_user: flo
 
 
 def bound_counts(counts: Counts, *, users: int, contribution: int | None) -> Counts:
-    """The counts when each user may contribute `contribution` items at most: all shrink by the share that is cut.
+    """The counts when each user contributes at most `contribution` items: all shrink by the same factor.
 
-    The users' own numbers of items are not known, so this is what must be cut at least, spread evenly.
+    The numbers of items of each user are not known, so the cut is the least possible, spread evenly over all items.
     """
     pairs = int(counts.sum())
     if contribution is None or pairs <= users * contribution:
@@ -107,18 +111,19 @@ def bound_counts(counts: Counts, *, users: int, contribution: int | None) -> Cou
 
 
 def ranked_histogram(counts: Counts, k_bar: int) -> Histogram:
-    """The histogram of an unknown domain with these counts, cut at `k_bar`; items are called by their true rank."""
+    """Histogram of an unknown domain with these counts, cut at `k_bar`; the label of an item is its rank, from 1."""
     rows = [(rank, int(count)) for rank, count in enumerate(counts[: k_bar + 1].tolist(), start=1) if count > 0]
     return Histogram.from_ranked(rows, k_bar)
 
 
 def count_histogram(counts: Counts) -> Histogram:
-    """The histogram of a public list of all items: how many of them have each count."""
+    """Histogram of a public list of all items: the number of items with each count."""
     values, sizes = np.unique(counts, return_counts=True)
     return Histogram.from_multiplicities(dict(zip(values.tolist(), sizes.tolist(), strict=True)))
 
 
 def _points(text: str) -> tuple[tuple[float, int], ...]:
+    """Parse percentiles, in ascending order; raises ParameterError where they are malformed."""
     points = []
     for part in text.split(","):
         percentage, colon, count = part.partition(":")
@@ -132,5 +137,5 @@ def _points(text: str) -> tuple[tuple[float, int], ...]:
     if any(low[0] == high[0] or low[1] > high[1] for low, high in pairwise(points)):
         raise ParameterError("counts must grow with their percentages, and no percentage may be given twice")
     if points[-1][0] != 100:
-        raise ParameterError("give the largest count too, as percentile 100 (for example 100:2931): the head decides")
+        raise ParameterError("give the largest count too, as percentile 100 (for example 100:2931): it matters most")
     return tuple(points)

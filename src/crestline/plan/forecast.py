@@ -1,4 +1,4 @@
-"""What each mechanism would return on a public histogram: by its exact law where that is quick, else by simulation."""
+"""Expected results of each mechanism on a public histogram: by its exact law where that is fast, else by simulation."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from crestline.randomness.entropy import Entropy
 
 TRIALS = 300
 CHANCE = 0.95
-_QUICK_LENGTHS = 60_000  # k times k_bar up to which an exact law of the length is quicker than a blink
-_SLOW_TRIALS = 8  # of a mechanism that looks at pairs
-_QUICK_LAW = 30  # ordered outcomes up to which the whole law is written down; some need an integral for each
+_QUICK_LENGTHS = 60_000  # largest k times k_bar for which the exact law of the length is computed
+_SLOW_TRIALS = 8  # trials of a mechanism that views pairs
+_QUICK_LAW = 30  # most ordered outcomes for which the whole law is computed; some need an integral for each
 
 Watch = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """An expected value: computed, or simulated; then `error` is half the width of its 95% interval."""
+    """An expected value, computed or simulated; if simulated, `error` is half the width of its 95% interval."""
 
     value: float
     error: float = 0.0
@@ -47,12 +47,19 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Forecast:
-    """One line of a plan.
+    """One row of a plan.
 
-    margin     by how many users an item must exceed the first item left out to be named with 95% probability
-    needed     the count that comes to on this histogram, which is public
-    returned   expected number of items
-    ratio      expected sum of the returned items' counts over the sum of the k largest counts
+    Attributes:
+        mechanism: Name of the mechanism.
+        k_bar: Number of slots it sees; None where it reads a whole list or another view.
+        parameters: Its parameters as text.
+        output: What it returns, from the catalogue.
+        price: How its cost grows, from the catalogue.
+        guarantee: Its guarantee as text.
+        margin: Users by which an item must exceed the first item left out to be named with 95% probability.
+        needed: The count that has this margin on this histogram, which is public.
+        returned: Expected number of items.
+        ratio: Expected sum of the returned items' counts, divided by the sum of the k largest counts.
     """
 
     mechanism: str
@@ -69,7 +76,7 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Simulation:
-    """How releases are drawn where no formula gives the result; `watch` is told how much of the work is done."""
+    """How releases are simulated where no formula gives the result; `watch` receives the steps done and in all."""
 
     entropy: Entropy
     trials: int = TRIALS
@@ -78,11 +85,12 @@ class Simulation:
 
 @dataclass(frozen=True)
 class PublicData:
-    """What a forecast is made from: a shape, or data declared public. Never private data, because a forecast shows it.
+    """Data of a forecast: a shape, or data declared public. Never private data, because a forecast reveals it.
 
-    histogram   holds at least the largest `k_bar` that is tried
-    domain      that of a public list of all items: with it, mechanisms for known domains take part too
-    crowd       with it, so do those that look at pairs
+    Attributes:
+        histogram: At least as many slots as the largest `k_bar` that is tried.
+        domain: Histogram of a public list of all items; None leaves out mechanisms for known domains.
+        crowd: Users behind the counts; None leaves out mechanisms that view pairs or all observed items.
     """
 
     histogram: Histogram
@@ -93,9 +101,10 @@ class PublicData:
 def forecast(
     data: PublicData, question: Question, simulation: Simulation, *, mechanisms: Sequence[str] = ()
 ) -> tuple[tuple[Forecast, ...], tuple[SkippedMechanism, ...]]:
-    """Every applicable mechanism, best first, and those that are not applicable.
+    """Forecasts of all applicable mechanisms, each at its best `k_bar`, best first, and the others with reasons.
 
-    Of each mechanism the best `k_bar` is kept.
+    Raises:
+        ParameterError: The histogram has fewer slots than a `k_bar` that is tried.
     """
     most = max(k_bar_choices(question))
     if data.histogram.k_bar < most:
@@ -121,13 +130,14 @@ def forecast(
 
 @dataclass(frozen=True)
 class ForecastInput:
-    """What a mechanism sees, and every item with its true count, by which its selections are judged."""
+    """Histogram that a mechanism sees, and the true counts of all items, by which its selections are scored."""
 
     histogram: Histogram
     truth: Histogram
 
 
 def _forecast_input(made: Candidate, k_bar: int, data: PublicData) -> ForecastInput:
+    """The view of a candidate on public data."""
     view, domain, crowd = view_of(made.mechanism), data.domain, data.crowd
     if view != SLOTS:
         found = None if crowd is None else crowd.view_data(view)
@@ -141,6 +151,7 @@ def _forecast_input(made: Candidate, k_bar: int, data: PublicData) -> ForecastIn
 
 
 def _forecast_row(made: Candidate, shown: ForecastInput, k: int, simulation: Simulation) -> Forecast:
+    """Forecast of one candidate."""
     mechanism = made.mechanism
     returned, ratio = expected_result(mechanism, shown, k, simulation.trials, simulation.entropy)
     margin = None if mechanism.margin is None else float(mechanism.margin(CHANCE))
@@ -162,7 +173,7 @@ def _forecast_row(made: Candidate, shown: ForecastInput, k: int, simulation: Sim
 def expected_result(
     mechanism: AnyMechanism, shown: ForecastInput, k: int, trials: int, entropy: Entropy
 ) -> tuple[Estimate, Estimate]:
-    """How many items, and which part of the score of the true top k, on data that must be public."""
+    """Expected number of items, and expected part of the score of the true top k, on data that must be public."""
     histogram, score = shown.histogram, _ScoreLookup(shown.truth, k)
     if view_of(mechanism) == PAIRS:
         trials = min(trials, _SLOW_TRIALS)
@@ -180,7 +191,7 @@ def expected_result(
 
 
 class _ScoreLookup:
-    """Looks up what a selection is worth."""
+    """Scores of selections against the k largest counts."""
 
     def __init__(self, histogram: Histogram, k: int) -> None:
         values, sizes = histogram.distinct_counts
@@ -191,21 +202,22 @@ class _ScoreLookup:
         self._best = best
 
     def ratio(self, selection: Selection) -> float:
-        """The counts of the returned items over those of the true k best; 1 where there is nothing to get."""
+        """The counts of the returned items divided by those of the true top k; 1 where all counts are zero."""
         return sum(self._count(label) for label in selection.items) / self._best if self._best else 1.0
 
     def _count(self, label: Label) -> int:
-        return self._counts[label] if self._counts else label[0]  # of a public list by multiplicities: (count, index)
+        return self._counts[label] if self._counts else label[0]  # labels of multiplicities are (count, index)
 
 
 def _mean_estimate(values: Sequence[float]) -> Estimate:
+    """Mean of simulated values with its error."""
     array = np.array(values)
     error = 1.96 * float(array.std(ddof=1)) / math.sqrt(len(array)) if len(array) > 1 else math.inf
     return Estimate(float(array.mean()), error, simulated=True)
 
 
 def _best(rows: Sequence[Forecast]) -> tuple[Forecast, ...]:
-    """Of each mechanism the line with the best score, best first."""
+    """The best row of each mechanism, best first."""
     first: dict[str, Forecast] = {}
     for row in sorted(rows, key=_robustness_key, reverse=True):
         first.setdefault(row.mechanism, row)
@@ -213,5 +225,5 @@ def _best(rows: Sequence[Forecast]) -> tuple[Forecast, ...]:
 
 
 def _robustness_key(row: Forecast) -> tuple[float, float, int]:
-    """By score; where scores look the same, by k_bar: the rarer the item left out, the more data may differ."""
+    """Sort key: the score, then, where scores are about equal, k_bar: with more slots the data may differ more."""
     return round(row.ratio.value, 2), round(row.returned.value, 1), row.k_bar or 0

@@ -1,4 +1,4 @@
-"""A plan: every mechanism side by side for one question, and one sentence of advice."""
+"""Plan: every mechanism side by side for one question, and one sentence of advice."""
 
 from __future__ import annotations
 
@@ -21,7 +21,15 @@ from crestline.question import Question
 
 @dataclass(frozen=True)
 class Plan:
-    """What each mechanism would return, best first; `auto` is what `mechanism="auto"` takes, `notes` what to mind."""
+    """Forecast of each mechanism for one question.
+
+    Attributes:
+        question: The question.
+        rows: Forecasts, best first.
+        skipped: Mechanisms that cannot answer, with reasons.
+        auto: Name of the mechanism that `mechanism="auto"` takes.
+        notes: Warnings about the parameters.
+    """
 
     question: Question
     rows: tuple[Forecast, ...]
@@ -31,11 +39,11 @@ class Plan:
 
     @property
     def advice(self) -> str:
-        """One sentence."""
+        """One sentence of advice."""
         return advice_sentence(self.question, self.rows, self.auto)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values, for pipes and for the service."""
+        """The plan as JSON values."""
         return {
             "k": self.question.k,
             "epsilon": _decimal(self.question.epsilon),
@@ -58,7 +66,16 @@ def plan_for_shape(
     users: int,
     public_items: bool = False,
 ) -> Plan:
-    """A plan for data of a public shape. With `public_items` the list of all items is public, counts apart."""
+    """Plan for data of a public shape.
+
+    Args:
+        shape: Counts of the data.
+        question: Question with its total.
+        simulation: How releases are simulated.
+        mechanisms: Names of the mechanisms to compare; all of the catalogue if empty.
+        users: Number of users.
+        public_items: Whether the list of all items is public (their counts are not).
+    """
     counts = bound_counts(shape.counts(), users=users, contribution=question.contribution)
     histogram = ranked_histogram(counts, max(k_bar_choices(question)))
     domain = count_histogram(counts) if public_items else None
@@ -74,7 +91,11 @@ def plan_for_public_data(
     mechanisms: Sequence[str] = (),
     users: int | None = None,
 ) -> Plan:
-    """A plan for public data: never call it with private data, because a plan shows what it was made from."""
+    """Plan for public data; never call it with private data, because a plan reveals the data it was made from.
+
+    Raises:
+        ParameterError: The question has no epsilon or no delta, or the histogram has too few slots.
+    """
     if question.epsilon is None or question.delta is None:
         raise ParameterError("a plan needs epsilon and delta: the total of the answer")
     compared = forecast(data, question, simulation, mechanisms=mechanisms)
@@ -83,4 +104,5 @@ def plan_for_public_data(
 
 
 def _decimal(number: Fraction | None) -> str | None:
+    """A number as a decimal text of 12 digits; None for None."""
     return None if number is None else decimal_text(number, 12)

@@ -1,4 +1,4 @@
-"""A plan as a picture: one bar for each mechanism, as long as the number of items it is expected to name."""
+"""Chart of a plan: one bar for each mechanism, as long as the number of items it is expected to name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WIDTH = 460
 
 
 def plot(plan: Plan) -> Picture:
-    """Expected number of named items, with the whisker of the simulation and the score ratio beside each bar."""
+    """Bars of the expected number of items, with the error of the simulation and the score ratio beside each."""
     alt = import_altair()
     rows = _plot_rows(plan)
     order = [row["name"] for row in rows]
@@ -39,6 +39,7 @@ def plot(plan: Plan) -> Picture:
 
 
 def _plot_rows(plan: Plan) -> list[dict[str, Any]]:
+    """Values of each bar."""
     taken = advised_row(plan.rows, plan.auto) if plan.rows else None
     return [
         {
@@ -54,6 +55,7 @@ def _plot_rows(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _title(plan: Plan) -> str:
+    """Title of the chart, with the total of the question."""
     question = plan.question
     bound = "" if question.contribution is None else f", at most {question.contribution} items per user"
     epsilon, delta = (decimal_text(number or Fraction(0)) for number in (question.epsilon, question.delta))

@@ -1,4 +1,4 @@
-"""The one door through which a plan may look at data: a file that its owner declares public."""
+"""Public files: the only data that a plan reads, and only if the owner declares them public."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _KEY_WORDS = 4
 
 
 def read_public_counts(path: str, question: Question, *, declared: bool) -> Histogram:
-    """The counts of a public file. Refused before the file is opened unless it was `declared` public."""
+    """Counts of a public file; raises ParameterError, before the file is opened, unless it is `declared` public."""
     if not declared:
         raise ParameterError(
-            "a plan shows what it was made from, so it only looks at public data: add --public if nothing in "
+            "a plan shows what it was made from, so it only reads public data: add --public if nothing in "
             f"{path} needs protection, or plan on a shape (--users, --shape)"
         )
     source, asked = open_source(path), replace(question, k_bar=max(k_bar_choices(question)))

@@ -1,7 +1,7 @@
-"""Users of a public shape: what mechanisms that look at pairs or at all observed items would see of them.
+"""Synthetic users of a public shape, for mechanisms that view pairs or all observed items.
 
-A shape says how many users each item has, and not who they are: each item's users are drawn evenly. So users are more
-alike than in most data, and mechanisms that look at pairs do a little better here than there.
+A shape has the number of users of each item, not who they are: each item's users are drawn evenly. So users are more
+alike than in most data, and mechanisms that view pairs do a little better here than on real data.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from crestline.histogram.pairs import Pairs
 from crestline.histogram.view_kinds import View
 
 MOST_PAIRS = 1_000_000
-"""More would take longer than a plan may."""
+"""Pairs above this number are not simulated, since that would take too long."""
 
 _SEED = 1
 
 
 class SyntheticUsers:
-    """`counts` by rank, of so many users; items are called by their true rank, from one on."""
+    """Users who have items with these `counts`, by rank; the label of an item is its rank, from 1."""
 
     def __init__(self, counts: NDArray[np.int64], users: int) -> None:
         self._counts, self._users = counts[counts > 0], users
 
     def view_data(self, view: View) -> Histogram | None:
-        """What such a mechanism would see; None where that is too much."""
+        """The view of these users that a mechanism needs; None where it has too many pairs or several weights."""
         if view.kind == "observed":
             return self._observed_items if len(set(view.weights)) == 1 else None
         return cast(Histogram, self._pairs) if self._counts.sum() <= MOST_PAIRS else None
@@ -44,11 +44,12 @@ class SyntheticUsers:
 
     @cached_property
     def _observed_items(self) -> ObservedItems:
+        """Every item with its count, as a view of all observed items."""
         return ObservedItems.from_scores(dict(enumerate(self._counts.tolist(), start=1)))
 
     @cached_property
     def _pairs(self) -> Pairs:
-        """Each item's users are a random run of steps around the circle of all users, so that no user comes twice."""
+        """Distinct (user, item) pairs: each item's users lie on a circle of all users at steps of one random stride."""
         random = np.random.default_rng(_SEED)
         strides = [stride for stride in random.integers(1, self._users + 1, 400) if math.gcd(stride, self._users) == 1]
         starts = random.integers(0, self._users, len(self._counts))

@@ -1,4 +1,4 @@
-"""From a question to the mechanism that answers it: the rules of `auto`, what is refused, and what was chosen."""
+"""From a question to the mechanism that answers it: the rules of `auto`, the checks, and the accounting."""
 
 from crestline.prepare.auto_rules import best_rule
 from crestline.prepare.build_mechanism import total_of_question

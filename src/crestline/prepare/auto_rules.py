@@ -1,6 +1,6 @@
-"""What `auto` takes: rules from the question, the kind of budget and public limits, never from the data.
+"""Rules of `auto`: mechanisms for a question, from its fields, its budget and public limits, never from the data.
 
-Each question has its candidates, the best first; `docs/decisions/auto.md` has the measurements behind their order.
+`candidate_rules` lists them, the best first; `docs/decisions/auto.md` has the measurements behind their order.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ from crestline.question import NO_LIMITS, Limits, Question
 
 @dataclass(frozen=True)
 class AutoRule:
-    """What `auto` takes when a question looks like this, and why; with which noise where it is not the usual one."""
+    """A mechanism that `auto` may choose.
+
+    Attributes:
+        name: Name in the catalogue.
+        reason: Why it is chosen, for the answer.
+        noise: Name of its noise; None for the mechanism's default.
+    """
 
     name: str
     reason: str
@@ -30,14 +36,14 @@ PUBLIC_LIST_ONE_CHARGED = AutoRule(
 )
 PUBLIC_LIST = AutoRule(
     "CanonicalOrPeeling",
-    "chosen because a set from a public list is wanted: a look that is paid for decides whether it is drawn at once "
-    "(then the items are in no order) or one item after the other (then they are)",
+    "chosen because a set from a public list is wanted: a noisy query, which is charged, decides whether it is drawn "
+    "at once (then the items are in no order) or one item after the other (then they are)",
 )
 PUBLIC_LIST_CHARGED = replace(PUBLIC_LIST, noise="gumbel")
 PUBLIC_LIST_ORDERED = AutoRule(
     "Lipschitz", "chosen because items of a public list are wanted in order: they are drawn one after the other"
 )
-BOUNDED = AutoRule("Observed", "chosen because the contribution is bounded: it looks at every item that somebody has")
+BOUNDED = AutoRule("Observed", "chosen because the contribution is bounded: it compares all observed items")
 BOUNDED_CHARGED = replace(BOUNDED, noise="gaussian")
 BOUNDED_PURE = replace(BOUNDED, noise="laplace")
 KNOWN_CONTRIBUTION = AutoRule(
@@ -47,15 +53,17 @@ KNOWN_CONTRIBUTION_FEW = AutoRule(
     "LimitedDomainLaplace", "chosen because users have few items each: Laplace noise needs the smallest lead"
 )
 ROUTE = AutoRule(
-    "Routed", "chosen because nothing else was said: a look that is paid for decides between slots and the sieve"
+    "Routed",
+    "chosen because no contribution is given: a noisy query, which is charged, decides between slots and the sieve",
 )
 WITH_LEDGER = AutoRule("Sieve", "chosen because a ledger adds up rho: for the same rho it names the most items")
 PER_ITEM = AutoRule("LimitedDomain", "chosen because this budget counts items: it pays only for those it draws")
 FEW_ITEMS = AutoRule(
-    "OrderedStaircase", "chosen because few items are wanted in one pass: the largest set that stands, then its order"
+    "OrderedStaircase",
+    "chosen because few items are wanted in one pass: the largest set that passes a noisy threshold, then its order",
 )
 FEW_IN_A_SET = AutoRule(
-    "Staircase", "chosen because few items are wanted, in any order: the largest set that stands, and nothing else"
+    "Staircase", "chosen because few items are wanted, in any order: the largest set that passes a noisy threshold"
 )
 MANY_ITEMS = AutoRule(
     "RestrictedGumbel", "chosen because many items are wanted in one pass: it returns as many as it safely can"
@@ -68,28 +76,29 @@ RULES = (
     *(ROUTE, WITH_LEDGER, PER_ITEM, FEW_ITEMS, FEW_IN_A_SET, MANY_ITEMS),
 )
 
-# Up to here a whole set in one step beats drawing item after item.
+# Up to this k a whole set in one step beats drawing item after item.
 FEW = 10
-# Up to here peeling a public list has the exact set as often as a draw among all sets (docs/decisions/public-lists.md).
+# Up to this k peeling a public list has the exact set as often as a draw among all sets
+# (docs/decisions/public-lists.md).
 _FEW_LISTED = 3
-# Up to here Laplace noise needs a smaller lead than Gaussian noise (ε = 0.1 to 8, δ = 1e-6 to 1e-10); but a
+# Up to this bound Laplace noise needs a smaller lead than Gaussian noise (ε = 0.1 to 8, δ = 1e-6 to 1e-10); but a
 # ledger adds Gaussian noise up for less.
 _FEW_EACH = 3
-# The most items of a user that thresholds over observed items have weights for.
+# The largest contribution bound for which thresholds over observed items have weights.
 _LARGEST_BOUND = 1 << 16
 
 
 def best_rule(
     question: Question, *, budget: Budget | None = None, limits: Limits = NO_LIMITS, public_list: bool = False
 ) -> AutoRule:
-    """The first of the candidates."""
+    """The first rule of `candidate_rules`."""
     return candidate_rules(question, budget=budget, limits=limits, public_list=public_list)[0]
 
 
 def candidate_rules(
     question: Question, *, budget: Budget | None = None, limits: Limits = NO_LIMITS, public_list: bool = False
 ) -> tuple[AutoRule, ...]:
-    """What could answer a question, the best first. What a budget adds up decides, not whether there is one."""
+    """Rules for a question, the best first; they depend on how the budget is added up, if there is one."""
     terms = None if budget is None else budget.terms
     if public_list:
         return (_public_list_rule(question, charged=terms is not None),)
@@ -109,12 +118,12 @@ def candidate_rules(
 
 
 def auto_mechanism_names() -> frozenset[str]:
-    """The names of all mechanisms that `auto` may take."""
+    """Names of all mechanisms that `auto` may choose."""
     return frozenset(rule.name for rule in RULES)
 
 
 def _available_views(question: Question, limits: Limits) -> tuple[str, ...]:
-    """The views that a mechanism may have: slots alone, where one pass or their number was asked for, or a sum."""
+    """Views that a mechanism may have: slots alone where one pass, their number or a score was asked for."""
     if question.passes == 1 or question.k_bar is not None or question.score is not None:
         return ("slots",)
     weighted = question.counts and question.contribution is None
@@ -122,7 +131,7 @@ def _available_views(question: Question, limits: Limits) -> tuple[str, ...]:
 
 
 def _pair_rules(question: Question, terms: object) -> list[AutoRule]:
-    """Where ρ is added up the sieve is best; it is also what a list of many items falls back on."""
+    """Rules for views of pairs: the sieve where ρ is added up, none for a short set, which slots answer in one pass."""
     if isinstance(terms, ZcdpRule):
         return [WITH_LEDGER]
     if not question.ordered and 1 < question.k <= FEW:
@@ -131,25 +140,25 @@ def _pair_rules(question: Question, terms: object) -> list[AutoRule]:
 
 
 def _group_rule(question: Question, terms: object) -> AutoRule:
-    """One pass over slots in every group; a set, where that will do and pure steps are not dear."""
+    """Rule for one pass over the slots of every group: a set, where that will do and pure steps are not dear."""
     few_in_a_set = not question.ordered and 1 < question.k <= FEW and not isinstance(terms, ZcdpRule)
     return FEW_IN_A_SET if few_in_a_set else IN_GROUPS
 
 
 def _bounded_rule(question: Question, terms: object) -> AutoRule:
-    """Noise for the items that one user may have, over slots; a user counts so often in each of their groups."""
+    """Rule for slots with a contribution bound, which is multiplied by the number of a user's groups."""
     most = (question.contribution or 1) * question.groups_per_user
     few = most <= _FEW_EACH and terms is None and question.score is None
     return KNOWN_CONTRIBUTION_FEW if few else KNOWN_CONTRIBUTION
 
 
 def _observed_rule(terms: object) -> AutoRule:
-    """Gaussian noise where ρ is added up, Laplace noise where ε is; without a ledger the one with the lower bar."""
+    """Rule for all observed items: Gaussian noise where ρ is added up, Laplace where ε is, else the lower threshold."""
     return BOUNDED_CHARGED if isinstance(terms, ZcdpRule) else BOUNDED_PURE if isinstance(terms, PureRule) else BOUNDED
 
 
 def _slot_rules(question: Question, terms: object) -> tuple[AutoRule, ...]:
-    """One pass, `k_bar + 1` rows. Pure steps are dear where ρ is added up, and many of them where ε is."""
+    """Rules for one pass over `k_bar + 1` rows; pure steps are dear where ρ is added up, many of them where ε is."""
     if isinstance(terms, ZcdpRule):
         return (PER_ITEM, MANY_ITEMS) if question.k == 1 else (MANY_ITEMS, PER_ITEM)
     if question.k > FEW:
@@ -159,7 +168,7 @@ def _slot_rules(question: Question, terms: object) -> tuple[AutoRule, ...]:
 
 
 def _public_list_rule(question: Question, *, charged: bool) -> AutoRule:
-    """A ledger adds bounded ranges up for less, and only Gumbel noise has one (docs/decisions/public-lists.md)."""
+    """Rule for a public list; a ledger adds up bounded ranges for less, which only Gumbel noise has."""
     if question.k == 1:
         return PUBLIC_LIST_ONE_CHARGED if charged else PUBLIC_LIST_ONE
     if question.ordered or question.k <= _FEW_LISTED:

@@ -1,4 +1,4 @@
-"""From a rule and a total to a mechanism: what a question says may be spent, or the usual share of its budget."""
+"""From a rule and a total to a mechanism; the total is that of the question, or the usual share of its budget."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NO_MECHANISM = "a mechanism is 'auto', a name of the catalogue, or an object wi
 
 
 def accounting_or_refuse(step: Callable[[], _Result]) -> _Result:
-    """What an accountant says. Numbers beyond its reach are refused here, before anything is charged."""
+    """Run an accounting step; turn a numerical failure into ParameterError before anything is charged."""
     try:
         return step()
     except CrestlineError:
@@ -45,17 +45,21 @@ def accounting_or_refuse(step: Callable[[], _Result]) -> _Result:
 
 
 def total_of_question(question: Question, k_bar: int | None = None) -> PrivacyTotal:
-    """What a question says may be spent on its selection, for `k_bar` slots; refused where it says nothing."""
+    """Total of a question's selection, for `k_bar` slots; raises MechanismError where epsilon or delta is missing."""
     if question.epsilon is None or question.delta is None:
         raise MechanismError(
-            "say how much may be spent: epsilon=1, delta=1e-8 (delta far below 1 divided by the number of users)"
+            "give epsilon and delta, the total of the answer: epsilon=1, delta=1e-8 (delta far below 1 divided by the "
+            "number of users)"
         )
     epsilon = (1 - SHARE) * question.epsilon if question.coverage else question.epsilon
     return PrivacyTotal(question.k, epsilon, question.delta, k_bar=k_bar, contribution=question.contribution)
 
 
 def coverage_of_question(question: Question, limits: Limits) -> Coverage | None:
-    """The release of coverage within the total of a question, where it is asked for."""
+    """Release of coverage within the total of a question; None where it does not ask for coverage.
+
+    Raises MechanismError for a mechanism of the caller's own, which leaves no epsilon to coverage.
+    """
     if not question.coverage:
         return None
     if not isinstance(question.mechanism, str):
@@ -70,7 +74,11 @@ def coverage_of_question(question: Question, limits: Limits) -> Coverage | None:
 def with_total(
     question: Question, budget: Budget | None, limits: Limits, made: Callable[[Question], AnyMechanism]
 ) -> Question:
-    """The question with its total: what it says, or else the usual share of the budget, by what it then costs."""
+    """The question with its total: its own epsilon and delta, or else the usual share of the budget.
+
+    The share of epsilon is found by the cost of the mechanism that `made` builds for it. Raises MechanismError where
+    neither the question nor a budget gives a total.
+    """
     if budget is None:
         total_of_question(question)
         return question
@@ -90,7 +98,7 @@ def with_total(
 
 
 def _build_within_total(rule: AutoRule, question: Question, k_bar: int | None, several: bool) -> AnyMechanism:
-    """The mechanism within the total; counts come free where the mechanism allows it, else as a charged release."""
+    """The mechanism within the total; counts are part of it where it allows that, else a release of their own."""
     kind = entry(rule.name).load()
     options: dict[str, object] = {} if rule.noise is None else {"noise": rule.noise}
     if several and "several" in signature(kind.fit).parameters:
@@ -106,7 +114,7 @@ def _build_within_total(rule: AutoRule, question: Question, k_bar: int | None, s
 
 
 def build_within_slots(rule: AutoRule, question: Question, limits: Limits) -> AnyMechanism:
-    """The mechanism within the total, with no more slots than there may be where the question leaves that open."""
+    """The mechanism within the total, with at most `limits.slots` slots where `k_bar` is open and k is not larger."""
     mechanism = _build_within_total(rule, question, question.k_bar, limits.several)
     if question.k_bar is None and limits.slots is not None and question.k <= limits.slots < (mechanism.k_bar or 0):
         return _build_within_total(rule, question, limits.slots, limits.several)
@@ -114,15 +122,17 @@ def build_within_slots(rule: AutoRule, question: Question, limits: Limits) -> An
 
 
 def describe_runner_up(rules: tuple[AutoRule, ...], question: Question, limits: Limits) -> str:
-    """What the second rule would have given in place of the first, from parameters alone; nothing where it could not
-    answer at all. Counts are a release of their own, and change no lead."""
+    """Sentence on what the second rule would have required, from parameters alone; empty where it could not answer.
+
+    Counts are left out: they are a release of their own, and change no lead.
+    """
     if len(rules) < 2:
         return ""
     try:
         other = build_within_slots(rules[1], replace(question, counts=False), limits)
     except CrestlineError:
         return ""
-    name = f"{rules[1].name} without a look" if rules[0].name == "Routed" else rules[1].name
+    name = f"{rules[1].name} without a noisy query" if rules[0].name == "Routed" else rules[1].name
     if other.margin is None:
         return f"the next best would have been {name}"
     users = f"{math.ceil(other.margin()) * (question.clip or 1):,} {question.unit}"
@@ -133,17 +143,18 @@ def describe_runner_up(rules: tuple[AutoRule, ...], question: Question, limits: 
 
 
 def rule_for_name(wanted: str) -> AutoRule:
+    """Rule for a mechanism named in the question; raises MechanismError for a name that does not answer a top-k."""
     if entry(wanted).domain == "queries":
         raise MechanismError(f"{wanted} answers queries of your own, not a top-k: call it from Python, or name another")
     return AutoRule(wanted, "named in the question")
 
 
 def mechanism_from_question(question: Question) -> AnyMechanism:
-    """The mechanism that a question brings along, once it fits the question."""
+    """The mechanism object that a question carries; raises MechanismError where its fields contradict the question."""
     mechanism, k, k_bar = adopt(question.mechanism, _NO_MECHANISM), question.k, question.k_bar
     own = mechanism.k_bar
     if own is None and k_bar is None and view_of(mechanism) == SLOTS:
-        raise MechanismError("say how many items this mechanism may see: k_bar=…")
+        raise MechanismError("give the number of items that this mechanism may see: k_bar=…")
     if own is not None and k_bar is not None and k_bar != own:
         raise MechanismError(f"k_bar={k_bar} does not agree with the mechanism's own k_bar={own}; leave it out")
     if mechanism.k not in (None, k):
@@ -151,6 +162,6 @@ def mechanism_from_question(question: Question) -> AnyMechanism:
     bound = smallest_contribution(mechanism)
     if bound is not None and (question.contribution is None or question.contribution > bound):  # D3: enforced
         raise MechanismError(
-            f"the mechanism's promise is for users of at most {bound} items: ask with contribution={bound}"
+            f"the mechanism's guarantee is for users of at most {bound} items: ask with contribution={bound}"
         )
     return mechanism

@@ -1,6 +1,6 @@
-"""What a mechanism would refuse once the rows are counted is refused here, before anything is charged.
+"""Checks that refuse, before anything is charged, what a mechanism would refuse after the rows are counted.
 
-Nothing here depends on a row: a mechanism, the question and public limits decide.
+They depend on the mechanism, the question and public limits, and on no row.
 """
 
 from __future__ import annotations
@@ -17,10 +17,7 @@ from crestline.question import Limits, Question
 
 
 def check_compatible(question: Question, mechanism: AnyMechanism, name: str, public_list: bool) -> None:
-    """Refuse, before anything is charged, what the mechanism would refuse once the rows are counted.
-
-    That is the wrong kind of domain, and sums where noise is charged by a user's items (P1.1e).
-    """
+    """Raise MechanismError for the wrong domain, or a score where noise is charged by a user's items (P1.1e)."""
     check_domain(domain_of(mechanism), name, public_list)
     if question.score is not None and any(_is_charged_by_items(part) for part in nested_mechanisms(mechanism)):
         raise MechanismError(
@@ -30,6 +27,7 @@ def check_compatible(question: Question, mechanism: AnyMechanism, name: str, pub
 
 
 def check_domain(domain: str | None, name: str, public_list: bool) -> None:
+    """Raise MechanismError if the mechanism needs a public list that is not given, or does not take one that is."""
     if domain == KNOWN and not public_list:
         raise MechanismError(
             f"{name} needs the public list of all items: give domain=…, or take mechanism='auto' or another mechanism"
@@ -42,7 +40,7 @@ def check_domain(domain: str | None, name: str, public_list: bool) -> None:
 
 
 def check_view(question: Question, mechanism: AnyMechanism, name: str, limits: Limits) -> None:
-    """Refuse, before anything is charged, a mechanism that looks at something else than the question can show."""
+    """Raise MechanismError if the question or its source cannot provide the mechanism's view."""
     kind = view_of(mechanism).kind
     shown_inside = (kind, SLOTS.kind) if kind == PAIRS.kind else (SLOTS.kind,)  # views of pairs have slots as well
     if any(
@@ -50,17 +48,17 @@ def check_view(question: Question, mechanism: AnyMechanism, name: str, limits: L
         for part in nested_mechanisms(mechanism)
         if part is not unwrap_adopted(mechanism)
     ):
-        raise MechanismError(f"{name} shows slots to a mechanism inside it which looks at all observed items or pairs")
+        raise MechanismError(f"{name} gives slots to an inner mechanism which needs all observed items or pairs")
     if kind == "pairs" and limits.several and not _is_for_several_periods(mechanism):
         raise MechanismError(
-            f"{name} looks at the pairs of one period: name one, or take mechanism='Sieve' or another mechanism"
+            f"{name} reads pairs of one period only: name one period, or take mechanism='Sieve' or another mechanism"
         )
     if kind not in limits.views:
         raise MechanismError(
-            f"{name} counts for itself, which a ready histogram does not allow: give the table, or for Observed the "
-            "scores of all observed items (ObservedItems.from_scores)"
+            f"{name} needs more than a histogram of the largest items: give the table, or for Observed the scores of "
+            "all observed items (ObservedItems.from_scores)"
             if "slots" in limits.views
-            else f"{name} does not look at scores of observed items: take mechanism='Observed', or give the table"
+            else f"{name} does not take scores of observed items: take mechanism='Observed', or give the table"
         )
     if kind == SLOTS.kind:
         return
@@ -82,7 +80,7 @@ def check_view(question: Question, mechanism: AnyMechanism, name: str, limits: L
 
 
 def limits_for_periods(limits: Limits) -> Limits:
-    """What there is over several periods: views of pairs only where the source tells periods apart in them (P16.2)."""
+    """Limits over several periods: views of pairs only where the source tells periods apart in them (P16.2)."""
     views = limits.views if limits.pairs_by_period else tuple(kind for kind in limits.views if kind != "pairs")
     return replace(limits, views=views, several=True)
 
@@ -94,13 +92,14 @@ def _is_for_several_periods(mechanism: AnyMechanism) -> bool:
 
 
 def _is_charged_by_items(mechanism: object) -> bool:
+    """Whether a mechanism adds Laplace noise that is charged by the number of a user's items."""
     if isinstance(mechanism, mechanisms.NoisyCounts):
         return mechanism.contribution is not None and mechanism.noise == "laplace"
     return isinstance(mechanism, mechanisms.LimitedDomainLaplace)
 
 
 def check_in_groups(question: Question, mechanism: AnyMechanism, name: str, public_list: bool) -> None:
-    """Refuse, in groups, a mechanism that would tell that a group exists (P15.1), or that looks at something else."""
+    """Raise MechanismError if the mechanism would reveal that a group exists (P15.1), or does not take the options."""
     if public_list and question.groups is None:
         raise MechanismError(
             "a public list of items is offered with groups only if the list of groups is public too: give groups=[…], "
@@ -125,15 +124,15 @@ def check_in_groups(question: Question, mechanism: AnyMechanism, name: str, publ
 
 
 def _check_pairs_in_groups(question: Question, mechanism: AnyMechanism, name: str) -> None:
-    """Refuse what a mechanism that looks at pairs is not offered with in groups."""
+    """Raise MechanismError for a view of pairs that groups do not offer."""
     if not isinstance(unwrap_adopted(mechanism), mechanisms.Sieve):
         raise MechanismError(
-            f"{name} looks at all pairs of users and items, which only Sieve does with groups: take mechanism='Sieve', "
+            f"{name} reads all pairs of users and items, which with groups only Sieve can: take mechanism='Sieve', "
             "'auto' or another, or Observed with contribution=…"
         )
     if question.floor > 1 and question.groups is not None:
-        # What its looks need is said of every listed group, so those below the floor would have to be read as well.
+        # The answer states the margin of every listed group, so those below the floor would have to be read as well.
         raise MechanismError(
-            f"{name} looks at all pairs of every listed group, so that a floor would save nothing: leave floor or "
-            "groups out"
+            f"{name} reads all pairs of every listed group, so that a floor would save nothing: leave floor or groups "
+            "out"
         )

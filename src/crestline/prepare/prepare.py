@@ -1,6 +1,6 @@
-"""Which mechanism answers a question: the only place that chooses, and the only cache of what was chosen.
+"""Choice of the mechanism that answers a question, and the only cache of these choices.
 
-Decided from the question, the budget and public limits alone, never from the data (P12.1).
+The choice depends on the question, the budget and public limits alone, never on the data (P12.1).
 """
 
 from __future__ import annotations
@@ -47,20 +47,30 @@ def prepare(
     asker: str = "",
     now: datetime | None = None,
 ) -> Prepared:
-    """The mechanism for a question, and what it promises and costs.
+    """Choose the mechanism for a question, with its guarantee and its cost.
 
-    `budget` is the budget that pays, if there is one: what the question leaves open is a share of it. `asker` keeps
-    what is remembered for one person apart from others, so that nobody learns from the time a refusal or a price takes
-    what somebody else has asked. `now` decides which periods have ended, where the budget is by period.
+    Args:
+        question: Question, with the periods as they were requested.
+        budget: Budget that pays, if there is one; a total that the question leaves open is a share of it.
+        limits: What the source or the service allows.
+        asker: Owner of the cache entry: choices are cached for each asker apart, so that the time which a refusal or a
+            price takes does not reveal what others have asked.
+        now: Moment that decides which periods have ended, where the budget is by period.
+
+    Raises:
+        ParameterError: The total is outside what can be accounted for.
+        MechanismError: No mechanism answers this question, or the named one does not.
+        QuestionError: The periods do not go with the budget, or have not ended.
     """
     question = replace(
         question, period=resolve_periods(question.period, None if budget is None else budget.calendar, now)
     )
-    users, limits = limits.users, replace(limits, users=None)  # they change nothing that is chosen
+    users, limits = limits.users, replace(limits, users=None)  # their number has no part in the choice
     return replace(_prepare_for_periods(question, budget, limits, asker), users=users)
 
 
 def _prepare_for_periods(question: Question, budget: Budget | None, limits: Limits, asker: str) -> Prepared:
+    """`prepare` for a question whose periods are known."""
     if question.periods is None:
         return _prepare_without_periods(question, budget, limits, asker)
     seen = limits_for_periods(limits) if question.periods.size > 1 else limits
@@ -70,19 +80,19 @@ def _prepare_for_periods(question: Question, budget: Budget | None, limits: Limi
 
 
 def _prepare_without_periods(question: Question, budget: Budget | None, limits: Limits, asker: str) -> Prepared:
-    """The mechanism does not depend on which periods are read."""
+    """`prepare` without periods: which ones are read has no part in the choice."""
     public_list = question.domain is not None or limits.public_list
     if not isinstance(question.mechanism, str):
         return _build_prepared(
             question, mechanism_from_question(question), "given in the question", public_list, limits
         )
-    wanted = replace(question, domain=None, groups=None, where=None)  # which decide nothing here
+    wanted = replace(question, domain=None, groups=None, where=None)  # these have no part in the choice
     made = _prepare_cached(asker, wanted, limits, budget, public_list, question.groups is not None)
     return replace(made, question=replace(question, k_bar=made.question.k_bar))
 
 
 def describe_choice(mechanism: AnyMechanism, reason: str) -> Choice:
-    """A mechanism's name and exact parameters, as text."""
+    """Name and exact parameters of a mechanism, as text."""
     return Choice(type(unwrap_adopted(mechanism)).__name__, parameter_texts(mechanism), reason)
 
 
@@ -90,8 +100,8 @@ def describe_choice(mechanism: AnyMechanism, reason: str) -> Choice:
 def _prepare_cached(
     asker: str, question: Question, limits: Limits, budget: Budget | None, public_list: bool, public_groups: bool
 ) -> Prepared:
-    """Accounting takes longer than most questions, and depends on these values alone: done once for each asker."""
-    name = str(question.mechanism)  # one that a question brings along is not remembered
+    """`prepare` for a mechanism given by name or `auto`: cached, since accounting takes longer than most questions."""
+    name = str(question.mechanism)  # mechanism objects are not cached
     auto = name == AUTO
     rules = (
         candidate_rules(question, budget=budget, limits=limits, public_list=public_list)
@@ -109,6 +119,7 @@ def _prepare_cached(
 def _build_prepared(
     question: Question, mechanism: AnyMechanism, reason: str, public_list: bool, limits: Limits
 ) -> Prepared:
+    """Check the mechanism against the question and compute its cost and guarantee."""
     choice = describe_choice(mechanism, reason)
     check_compatible(question, mechanism, choice.name, public_list)
     check_view(question, mechanism, choice.name, limits)
@@ -128,7 +139,7 @@ def _build_prepared(
 
 
 def _build_in_groups(question: Question, mechanism: AnyMechanism, name: str, public_list: bool) -> InGroups:
-    """The mechanism in every group, once it may be run there (P15.1)."""
+    """The mechanism in every group; raises MechanismError where it may not be run there (P15.1)."""
     check_in_groups(question, mechanism, name, public_list)
     public = question.groups is not None
     total = question.delta if isinstance(question.mechanism, str) else None

@@ -1,1 +1,1 @@
-"""Prices: what questions will cost, before they are asked. Nothing is asked and no row is read."""
+"""Prices of questions, computed before they are asked; no row is read."""

@@ -1,4 +1,4 @@
-"""Many questions at once, and what they cost together."""
+"""Prices of many questions, one by one and together."""
 
 from __future__ import annotations
 
@@ -16,21 +16,28 @@ from crestline.question import AUTO, Question, QuestionFields
 
 ARGUMENTS = frozenset({*QuestionFields.__annotations__, "source", "table", "version", "analyst"})
 
-# What a priced question has besides its arguments: such a file can be priced, or asked, as it is.
+# Columns of a file of prices that are no arguments; `parse_question` ignores them, so that the file can be read again.
 PRICED = frozenset({"price", "margin", "spread", "coverage_spread", "instead"})
 
 
 @dataclass(frozen=True)
 class BatchQuestion:
-    """One question of a batch, who asks it, and all arguments as they were given."""
+    """One question of a batch.
+
+    Attributes:
+        question: The question.
+        analyst: Who asks it; None for the owner.
+        arguments: All arguments as they were given.
+        fields: Those of the question, converted.
+    """
 
     question: Question
     analyst: str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
-    fields: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)  # those of the question, read
+    fields: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
 
 
-PayersOf: TypeAlias = Callable[[BatchQuestion], Payers]  # the accounts that pay for a question, the data set's first
+PayersOf: TypeAlias = Callable[[BatchQuestion], Payers]
 
 
 @dataclass(frozen=True)
@@ -43,52 +50,56 @@ class PricedQuestion:
 
 @dataclass(frozen=True)
 class Batch:
-    """The prices of many questions, as the ledger stands. `item_epsilon` is set where it was fitted."""
+    """Prices of many questions at the present state of the ledger, and the ε per item if `fit_batch` chose it."""
 
     lines: tuple[PricedQuestion, ...]
     item_epsilon: Fraction | None = None
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """What every account pays for all of them together."""
+        """What every account pays for all questions together."""
         return self._charges_of_first(len(self.lines))
 
     @property
     def fits(self) -> bool:
-        """Whether all of them can be asked, whatever they return."""
+        """Whether all questions can be asked, whatever they return."""
         return self.number_certain == len(self.lines)
 
     @property
     def number_certain(self) -> int:
-        """How many can be asked, in this order, whatever they return."""
+        """Number of questions that can be asked, in this order, whatever they return."""
         count = 0
         while count < len(self.lines) and all(charge.fits for charge in self._charges_of_first(count + 1)):
             count += 1
         return count
 
     def _charges_of_first(self, count: int) -> tuple[Charge, ...]:
+        """What every account pays for the first `count` questions together."""
         return sum_charges(charge for line in self.lines[:count] for charge in line.price.charges)
 
 
 def price_batch(questions: Sequence[BatchQuestion], payers_of: PayersOf) -> Batch:
-    """The price of every question. One that comes twice is paid twice: the data may change in between."""
+    """Price every question; a question that occurs twice is paid twice, since the data may change in between."""
     return Batch(tuple(_line(number, posed, payers_of) for number, posed in enumerate(questions, start=1)))
 
 
 def prepare_question(posed: BatchQuestion, payers: Payers) -> Prepared:
-    """The mechanism that would answer, found exactly as `top` finds it; the last account is the one that asks."""
+    """The mechanism that would answer, chosen as `top` chooses it."""
     return prepare(posed.question, budget=_budget(payers))
 
 
 def _budget(payers: Payers) -> Budget:
-    """The budget that asks; a window of periods is none, but what caps one."""
+    """The budget that the mechanism is chosen for: the last one by period, else the last; a window's cap has none."""
     budgets = [payer.balance.budget for payer in payers]
     by_period = [budget for budget in budgets if budget.calendar is not None]
     return (by_period or budgets)[-1]
 
 
 def parse_question(given: Mapping[str, Any]) -> BatchQuestion:
-    """A question from the arguments of `top`, checked; what is empty counts as not given."""
+    """Question from the arguments of `top`; None and empty text count as not given.
+
+    Raises ParameterError for an unknown argument, a missing k, or a value of the wrong type.
+    """
     found = {name: value for name, value in given.items() if value is not None and value != "" and name not in PRICED}
     unknown = sorted(found.keys() - ARGUMENTS)
     if unknown:
@@ -108,6 +119,7 @@ def parse_question(given: Mapping[str, Any]) -> BatchQuestion:
 
 
 def _line(number: int, posed: BatchQuestion, payers_of: PayersOf) -> PricedQuestion:
+    """A question with its price; an error names the number of the question."""
     payers = payers_of(posed)
     try:
         return PricedQuestion(posed, price(prepare_question(posed, payers), payers))
@@ -117,7 +129,7 @@ def _line(number: int, posed: BatchQuestion, payers_of: PayersOf) -> PricedQuest
 
 
 def _to_bool(value: object, name: str) -> bool:
-    """True or false, also where a file holds it as text."""
+    """True or false, also from text."""
     known = {True: True, False: False, "true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}
     found = known.get(value.lower() if isinstance(value, str) else value)
     if found is None:
@@ -126,7 +138,7 @@ def _to_bool(value: object, name: str) -> bool:
 
 
 def _to_int(value: Exact, name: str) -> int:
-    """A whole number, also where a file holds it as text."""
+    """A whole number of at least 1, also from text."""
     number = exact_number(value, name)
     if number.denominator != 1 or number < 1:
         raise ParameterError(f"{name} must be a whole number of at least 1, not {value!r}")

@@ -1,7 +1,7 @@
-"""What a question will cost at most and at least, and what would be left. Nothing is asked and no row is read.
+"""Price of a question: what it will cost at most and at least, and what would remain. No row is read.
 
-The price is made of the same parts as the charge: the mechanism that would answer, its worst cost, the balance that
-would pay. So no answer is ever charged more than its price, as long as the ledger and the data stay as they are.
+The price is computed from the same parts as the charge: the mechanism that would answer, its worst cost, the balance
+that would pay. So no answer is charged more than its price while the ledger and the data stay the same.
 """
 
 from __future__ import annotations
@@ -29,8 +29,14 @@ if TYPE_CHECKING:
 
 
 class PayingAccount(NamedTuple):
-    """The name and the balance of an account that pays, and how many times the cost; `window`: it is the cap on several
-    periods (P16.3)."""
+    """An account that pays.
+
+    Attributes:
+        name: Name of the account.
+        balance: Its balance.
+        times: Number of times it pays the cost.
+        window: Whether it is the cap on several periods (P16.3).
+    """
 
     name: str
     balance: Balance
@@ -38,17 +44,20 @@ class PayingAccount(NamedTuple):
     window: bool = False
 
 
-Payers: TypeAlias = Sequence[PayingAccount]  # every account that pays, the data set's first
+Payers: TypeAlias = Sequence[PayingAccount]  # the data set's account is the first
 
 
 @dataclass(frozen=True)
 class Charge:
-    """What one account would pay, in its own units.
+    """What one account would pay, in the units of its budget.
 
-    most       what is reserved before a row is read
-    least      what is charged at the very least, when the answer stops at once
-    remaining  what the account has left now
-    budget     the whole budget of the account
+    Attributes:
+        account: Name of the account.
+        most: Amount reserved before a row is read.
+        least: Amount charged when the answer stops at once, the least of all answers.
+        remaining: Amount that remains in the account now.
+        budget: Budget of the account.
+        window: Whether the account is the cap on several periods.
     """
 
     account: str
@@ -60,11 +69,12 @@ class Charge:
 
     @property
     def remaining_after(self) -> tuple[Amount, Amount]:
-        """What would be left, at least and at most; negative where it does not fit."""
+        """Least and largest amount that would remain; negative where the charge does not fit."""
         return self.remaining - self.most, self.remaining - self.least
 
     @property
     def fits(self) -> bool:
+        """Whether the account can pay the most."""
         return self.most.fits_in(self.remaining)
 
     def __str__(self) -> str:
@@ -80,12 +90,12 @@ class Charge:
 
     @property
     def share(self) -> str:
-        """The part of the whole budget that it is at most, as people read it."""
+        """Part of the whole budget that the charge takes at most, as text."""
         return percent(fraction_of(self.most, self.budget.limit))
 
     @property
     def detail_text(self) -> str:
-        """The same in the budget's own units."""
+        """The charge in the units of the budget, as one sentence."""
         least, most = self.remaining_after
         return (
             f"at most {self.most}; at least {self.least}; {self.account} has {self.remaining}, then {least} to {most}"
@@ -94,17 +104,21 @@ class Charge:
 
 @dataclass(frozen=True)
 class Price:
-    """The price of one question. `charges` has one line for each account that pays, the data set's first.
+    """Price of one question.
 
-    margin     by how many users (with a score: by how much of it) an item must exceed the first one left out, to be
-               named with 95% probability; None where nobody can say
-    spread     95% of the noise of a count stays within this; None without counts
-    coverage_spread   95% of the noise in each number of users of the coverage stays within this; None without
-    threshold  the rank of the first item left out; None where items are compared with a threshold, and `margin` is
-               how many users an item needs
-    unit       what margin and spread are so many of
-    warnings   what is wrong with the parameters, before anything is asked
-    stored     the answer is in the ledger already, and is served again at no cost
+    Attributes:
+        charges: One charge for each account that pays, the data set's first.
+        mechanism: Mechanism that would answer.
+        guarantee: Guarantee of the answer.
+        margin: Users, or amount of a score, by which an item must exceed the first item left out to be named with 95%
+            probability; None where that is not known.
+        spread: 95% of the noise in a count stays within this; None without counts.
+        threshold: Rank of the first item left out; None where items are compared with a threshold, and `margin` is the
+            number of users an item needs.
+        unit: Unit of margin and spread.
+        stored: Whether the answer is in the ledger and is served again at no cost.
+        warnings: Problems of the parameters.
+        coverage_spread: 95% of the noise in each number of the coverage stays within this; None without coverage.
     """
 
     charges: tuple[Charge, ...]
@@ -120,17 +134,17 @@ class Price:
 
     @property
     def most(self) -> Amount:
-        """What the data set's account pays at most."""
+        """Amount that the data set's account pays at most."""
         return self.charges[0].most
 
     @property
     def least(self) -> Amount:
-        """What the data set's account pays at least."""
+        """Amount that the data set's account pays at least."""
         return self.charges[0].least
 
     @property
     def remaining(self) -> Amount:
-        """What the data set's account has left now."""
+        """Amount that remains in the data set's account now."""
         return self.charges[0].remaining
 
     @property
@@ -145,8 +159,7 @@ class Price:
 
     @property
     def accuracy(self) -> tuple[str, ...]:
-        """What the answer would be like, line by line: promise, how popular an item must be, noise of counts, and what
-        another mechanism would give."""
+        """Lines on the answer: guarantee, users an item needs, noise of counts, another mechanism, warnings."""
         lines = [f"promise: {self.guarantee} by {self.mechanism.name}"]
         if self.margin is not None:
             users = f"about {max(0, math.ceil(self.margin)):,} {self.unit}"
@@ -162,18 +175,21 @@ class Price:
 
     @property
     def listed_charges(self) -> tuple[Charge, ...]:
-        """The charges worth listing."""
+        """The charges that are printed: of windows only the one with the least remaining."""
         return charges_to_list(self.charges)
 
 
 def charges_to_list(charges: Sequence[Charge]) -> tuple[Charge, ...]:
-    """Of the windows of periods, which may be many, only the one with the least left."""
+    """The charges without windows, then of the windows, which may be many, only the one with the least remaining."""
     windows = sorted((one for one in charges if one.window), key=lambda one: one.remaining_after[0].loss)
     return (*(one for one in charges if not one.window), *windows[:1])
 
 
 def price(prepared: Prepared, payers: Payers, *, stored: bool = False) -> Price:
-    """The price of a question for the accounts that pay for it, the data set's first. A stored answer costs nothing."""
+    """Price of a question for the accounts that pay, the data set's first; a stored answer costs nothing.
+
+    Raises BudgetMismatch where an account cannot pay for this kind of mechanism.
+    """
     charges = tuple(_zero_charge(*payer) for payer in payers) if stored else account_charges(prepared, payers)
     question = prepared.question
     return Price(
@@ -191,20 +207,20 @@ def price(prepared: Prepared, payers: Payers, *, stored: bool = False) -> Price:
 
 
 def account_charges(prepared: Prepared, payers: Payers) -> tuple[Charge, ...]:
-    """What each account would pay; `BudgetMismatch` where one cannot pay for this kind of mechanism."""
+    """What each account would pay; raises BudgetMismatch where one cannot pay for this kind of mechanism."""
     return tuple(charge(prepared, *payer) for payer in payers)
 
 
 def charge(prepared: Prepared, account: str, balance: Balance, times: int = 1, window: bool = False) -> Charge:
-    """What an account would pay for one answer: at least what is settled when it stops at once."""
+    """What one account would pay for one answer, at most, and at least if the answer stops at once."""
     most = round_up_if_too_long(balance.budget.measure(prepared.cost), balance.total_charged) * times
     least = balance.budget.measure(prepared.least_cost) * times
-    # A probability of failure is never given back (P10.6).
+    # The charged δ is never reduced at settlement (P10.6).
     return Charge(account, most, replace(least, failure=most.failure), balance.remaining, balance.budget, window)
 
 
 def sum_charges(charges: Iterable[Charge]) -> tuple[Charge, ...]:
-    """What every account pays for all of them together; the charges are those of one moment."""
+    """What every account pays for all of these charges together; they must be of one state of the ledger."""
     sums: dict[str, Charge] = {}
     for part in charges:
         so_far = sums.get(part.account)
@@ -214,20 +230,22 @@ def sum_charges(charges: Iterable[Charge]) -> tuple[Charge, ...]:
 
 
 def paying_accounts(ledger: Ledger, analyst: str | None, reach: PeriodCharge | None) -> list[PayingAccount]:
-    """The accounts that would pay, as they stand at this moment."""
+    """The accounts that would pay, with their balances now."""
     return [paying_account(part, _account_name(part.account)) for part in ledger.charged_accounts(analyst, reach)]
 
 
 def paying_account(part: ChargedAccount, name: str) -> PayingAccount:
-    """An account that a question is charged to, under a name."""
+    """An account that a question is charged to, under this name."""
     return PayingAccount(name, part.account.balance, part.times, part.account.span > 1)
 
 
 def _account_name(account: Account) -> str:
+    """Name of an account in prices: the analyst or the data set, and the period."""
     whose = account.analyst or "the data set"
     return whose if account.period is None else f"{whose} in {account.period_text}"
 
 
 def _zero_charge(account: str, balance: Balance, times: int, window: bool) -> Charge:
+    """Charge of a stored answer."""
     free = zero_amount(balance.budget.limit.units)
     return Charge(account, free, free, balance.remaining, balance.budget, window)

@@ -1,1 +1,1 @@
-"""Where randomness comes from, and the one engine that compares noisy keys exactly (P11)."""
+"""Random bits, and exact comparisons of noisy keys (P11)."""

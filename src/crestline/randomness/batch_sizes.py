@@ -1,17 +1,17 @@
-"""Many trials at once, in tables small enough for the cache and the memory."""
+"""Batch sizes: trials at a time, so that their tables fit the cache and the memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-LONG = 1024  # from here on another way is quicker
-_CELLS = 1 << 18  # cells of a table, for memory and speed
-# Of long rows little is ever drawn (sparse.py); if all of it must be, it still fits the memory.
+LONG = 1024  # columns from which batches are large enough to be drawn sparsely
+_CELLS = 1 << 18  # cells of a table of short rows
+# Few uniforms of a long row are drawn (sparse_uniforms.py); if all must be, they still fit the memory.
 _SPARSE = 1 << 21
 
 
 def batch_sizes(trials: int, columns: int) -> Iterator[int]:
-    """How many trials to run at a time, so that one table fits the cache."""
+    """Yield the number of trials of each batch, so that the table of one batch fits the cache."""
     size = max(1, (_CELLS if columns < LONG else _SPARSE) // max(1, columns))
     for start in range(0, trials, size):
         yield min(size, trials - start)

@@ -1,12 +1,12 @@
-"""The one comparison engine: exact decisions about noisy keys, at array speed (P11, D4).
+"""Exact decisions about noisy keys, at array speed (P11, D4).
 
-    largest(keys, k)             the k largest keys of every row, in order
-    exceeding(keys, thresholds)  which keys are larger than the row's threshold (or than the key beside them)
-    rounded(keys, grid)          the nearest multiple of a public grid, for numbers that are printed
+    largest_columns(keys, k)             the k largest keys of every row, in order
+    exceeds_threshold(keys, thresholds)  which keys are larger than the row's threshold (or than the key beside them)
+    round_to_grid(keys, grid)            the nearest multiple of a public grid, for numbers that are printed
 
-Doubles decide wherever two keys are further apart than their error bounds. What is left, about one release in a
-thousand, is decided by balls that are refined with ever more bits of the same uniforms until they separate. So every
-decision is the one that the ideal real numbers would give, for any number of bits that was drawn first.
+Doubles decide wherever two keys are further apart than their error bounds. What remains, about one release in a
+thousand, is decided by balls that are refined with more bits of the same uniforms until they separate. So every
+decision is that of the ideal real numbers, for any number of bits that was drawn first.
 """
 
 from __future__ import annotations
@@ -30,24 +30,25 @@ from crestline.randomness.unit_points import Floats
 Indices = NDArray[np.int64]
 Ball = Callable[[int], Any]
 
-# Sorting a row is quicker than partitioning it first while it is no longer than so many times what is wanted.
+# A row is sorted whole if it has at most this many times the wanted keys; partitioning first is slower there.
 _SHORT = 3
 
-
-# Up to here doubles tell neighbouring whole numbers apart.
+# Below it doubles distinguish neighbouring whole numbers.
 _WHOLE = 2.0**52
-# A multiple of the grid below this fits 64 bits together with a count, which is 2^62 at most.
+# The sum of a multiple of the grid below it and of a count, which is at most 2^62, fits 64 bits.
 _LARGE = 2**62
 
 
 def largest_columns(keys: Keys, k: int) -> Indices:
-    """The columns of the `k` largest keys of every row, largest first. There must be at least `k` columns; in a row
-    with fewer keys, columns without a key follow them."""
+    """Columns of the `k` largest keys of every row, largest first.
+
+    There must be at least `k` columns; in a row with fewer keys, columns without a key follow them.
+    """
     rows, columns = keys.shape
     if k == 0:
         return np.zeros((rows, k), dtype=np.int64)
     chosen, many = np.empty((rows, k), dtype=np.int64), min(k + 1, columns)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # words at the very ends: `edge` marks them
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # the words that cause these are in `edge`
         for first, shortlist in build_shortlists(keys, many):
             places, sure = _largest_by_doubles(shortlist, many, keys.error)
             part = chosen[first : first + len(places)]
@@ -60,8 +61,10 @@ def largest_columns(keys: Keys, k: int) -> Indices:
 
 
 def exceeds_threshold(keys: Keys, thresholds: Keys, chosen: Indices | None = None) -> NDArray[np.bool_]:
-    """Whether each key, or each of the chosen columns of every row, is larger than the threshold of its row (one
-    column) or than the key beside it (as many). A column without a key exceeds nothing."""
+    """Whether each key, or each of the `chosen` columns of every row, exceeds a threshold; a missing key does not.
+
+    `thresholds` has one column, the threshold of each row, or one for each of these keys.
+    """
     columns, values, edge = _rough_values(keys, chosen)
     gap = thresholds.rough_values - values
     above = np.signbit(gap)
@@ -73,18 +76,18 @@ def exceeds_threshold(keys: Keys, thresholds: Keys, chosen: Indices | None = Non
 
 
 def round_to_grid(keys: Keys, grid: Fraction, chosen: Indices | None = None) -> Indices:
-    """The nearest multiple of `grid` to every key, or to the chosen columns of every row, in whole grid steps.
+    """Nearest multiple of `grid` to every key, or to the `chosen` columns of every row, in whole grid steps.
 
-    They are Python integers where one of them, or the multiple itself, is too large for an array of 64-bit ones.
+    The array holds Python integers where one of them, or the multiple itself, is too large for 64 bits.
     """
     step = float(grid)
     columns, values, edge = _rough_values(keys, chosen)
     scaled = values / step
     nearest = np.rint(scaled)
     room = 0.5 - np.abs(scaled - nearest)
-    unsure = (room <= keys.error / step) | edge  # the bound has room for the rounding of one more division
+    unsure = (room <= keys.error / step) | edge  # the error bound covers the rounding of one more division
     unsure |= ~(np.abs(scaled) < _WHOLE)
-    result = np.where(unsure, 0.0, nearest).astype(np.int64)  # a filler, decided below
+    result = np.where(unsure, 0.0, nearest).astype(np.int64)  # zero where the exact multiple is computed below
     cells = np.argwhere(unsure).tolist()
     exact = [(row, place, _nearest_multiple(keys, row, int(columns[row, place]), grid)) for row, place in cells]
     size = max([int(np.abs(result).max(initial=0)), *(abs(number) for _, _, number in exact)])
@@ -96,16 +99,16 @@ def round_to_grid(keys: Keys, grid: Fraction, chosen: Indices | None = None) -> 
 
 
 def _rough_values(keys: Keys, chosen: Indices | None) -> tuple[Indices, Floats, NDArray[np.bool_]]:
-    """Columns, rough values and edges of all keys, or of the chosen columns of every row."""
+    """Columns, rough values and unreliable cells of all keys, or of the chosen columns of every row."""
     if chosen is None:
         return np.broadcast_to(np.arange(keys.shape[1]), keys.shape), keys.rough_values, keys.unreliable
     return chosen, *rough_chosen(keys, chosen)
 
 
 def _largest_by_doubles(shortlist: Shortlist, many: int, error: float) -> tuple[Indices, NDArray[np.bool_]]:
-    """The positions of the `many` largest rough values, in order, and in which rows that order is certain.
+    """Positions of the `many` largest rough values, in order, and in which rows that order is certain.
 
-    With one more key than is wanted, the last gap also says that nothing outside could belong inside.
+    With one more key than is wanted, the last gap also proves that no key outside belongs inside.
     """
     rough = shortlist.values
     width = rough.shape[1]
@@ -116,7 +119,7 @@ def _largest_by_doubles(shortlist: Shortlist, many: int, error: float) -> tuple[
         best = rough.argpartition(width - many, axis=1)[:, width - many :]
         best = best[rows, (-rough[rows, best]).argsort(axis=1)]
     values = rough[rows, best]
-    with np.errstate(invalid="ignore"):  # two missing keys: -inf less -inf is no number
+    with np.errstate(invalid="ignore"):  # the difference of two missing keys, -inf and -inf, is NaN
         apart = (values[:, :-1] - values[:, 1:] > 2 * error) | (values[:, 1:] == -np.inf)
     edge = shortlist.edge if shortlist.present is None else shortlist.edge & shortlist.present
     sure: NDArray[np.bool_] = np.logical_and(apart.all(axis=1), ~edge.any(axis=1))
@@ -124,7 +127,7 @@ def _largest_by_doubles(shortlist: Shortlist, many: int, error: float) -> tuple[
 
 
 def _largest_by_bounds(keys: Keys, row: int, columns: list[int], k: int) -> list[int]:
-    """The same for one row, with certainty: by lower and upper bounds in doubles, and by balls where these overlap."""
+    """Columns of the `k` largest keys of one row, with certainty: by bounds in doubles, where they overlap by balls."""
     low, high = keys.key_bounds(row, columns)
     order = np.argsort(-(np.nan_to_num(low) + np.nan_to_num(high)), kind="stable")
     result: list[int] = []
@@ -137,7 +140,7 @@ def _largest_by_bounds(keys: Keys, row: int, columns: list[int], k: int) -> list
 
 
 def _overlapping_runs(low: Floats, high: Floats) -> Sequence[slice]:
-    """Runs of keys whose ends overlap; the keys come in descending order of their middles.
+    """Runs of keys whose bounds overlap; the keys come in descending order of their midpoints.
 
     A cut before position i is certain when every key before it lies above every key from i on.
     """
@@ -150,13 +153,14 @@ def _overlapping_runs(low: Floats, high: Floats) -> Sequence[slice]:
 
 @dataclass(frozen=True)
 class _SortableKey:
-    """One key of a row that can be sorted: `<` refines two keys until one is smaller. Never compare one to itself."""
+    """One key of a row for sorting: `<` refines two keys until one is smaller. It must not be compared to itself."""
 
     keys: Keys
     row: int
     column: int
 
     def ball(self, bits: int) -> arb:
+        """A ball that contains the key, from the first `bits` bits."""
         return self.keys.ball(self.row, self.column, bits)
 
     def __lt__(self, other: _SortableKey) -> bool:
@@ -164,6 +168,7 @@ class _SortableKey:
 
 
 def _exceeds_exactly(keys: Keys, thresholds: Keys, row: int, column: int, beside: int) -> bool:
+    """Whether a key exceeds the threshold in column `beside`, with certainty."""
     (low,), (high,) = keys.key_bounds(row, [column])
     (bottom,), (top,) = thresholds.key_bounds(row, [beside])
     if low > top:

@@ -1,7 +1,7 @@
 """Draws: the random part of a table of keys, as arrival times `E = -ln U` that can be refined without end.
 
-OneEach          one uniform for each key; with `copies`, the largest of so many independent noises in one draw
-NoNoise          no randomness: keys that are their scores
+OnePerKey        one uniform for each key; with `copies`, the largest of several independent noises in one draw
+NoNoise          no randomness: keys that equal their scores
 OrderStatistics  the largest, second largest, … of groups of equal scores (D9), from one uniform each
 """
 
@@ -20,16 +20,17 @@ from crestline.randomness.scores import Scores
 from crestline.randomness.uniforms import WORD, Uniforms
 from crestline.randomness.unit_points import Floats, GumbelPoints, Points, RoughPoints
 
-# Words below this, or as close to the top, are outside what `RoughPoints` promises.
+# The error bound of `RoughPoints` does not hold for words below this, or as close to the top.
 _EDGE = np.uint64(1 << 40)
 _INNER = np.uint64((1 << 64) - (1 << 41))
 _UNIT = 2.0**-64
-# Away from the edges a quantile moves at most so fast with the Gumbel value of its point: as E does, and E < 17.
+# Bound on the derivative of a quantile with respect to the Gumbel value of its point: at most E, away from the edges
+# below 17.
 STEEPEST = 32.0
 
 
 class Draws(Protocol):
-    """The random part of a table of keys."""
+    """Random part of a table of keys."""
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -39,23 +40,23 @@ class Draws(Protocol):
 
     @property
     def error(self) -> float:
-        """By how much more than for one uniform the noise from rough points may be off, whatever its law."""
+        """Bound on the additional error of a noise from rough points over that of one uniform, for every law."""
         ...
 
     def rough_points(self) -> Points:
-        """All points in doubles, from the first bits; not to be relied on where `unreliable` is true."""
+        """All points in doubles, from the first bits; invalid where `unreliable` is true."""
         ...
 
     def unreliable(self) -> NDArray[np.bool_]:
-        """Where the rough value must not be relied on."""
+        """Cells whose rough point is invalid."""
         ...
 
     def missing_columns(self) -> NDArray[np.bool_] | None:
-        """Columns that hold no key at all, if there are any."""
+        """Cells that hold no key; None if all do."""
         ...
 
     def point_bounds(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
-        """Points that certainly lie below and above those of some keys of one row, from their first bits."""
+        """Points below and above those of some keys of one row, with certainty, from their first bits."""
         ...
 
     def arrival_ball(self, row: int, column: int, bits: int) -> arb:
@@ -64,7 +65,7 @@ class Draws(Protocol):
 
 
 class UniformDraws:
-    """Draws that are made of a table of uniforms, one for each key unless `missing_columns` says otherwise."""
+    """Base of draws made of a table of uniforms, one for each key unless `missing_columns` marks it."""
 
     uniforms: Uniforms
 
@@ -82,7 +83,10 @@ class UniformDraws:
 
 @dataclass(frozen=True)
 class OnePerKey(UniformDraws):
-    """One uniform for each key; `copies` are logarithms of numbers of copies: a key is then the largest of so many."""
+    """One uniform for each key.
+
+    `copies` are logarithms of numbers of independent noises; the noise of a key is then the largest of them.
+    """
 
     uniforms: Uniforms
     copies: Scores | None = None
@@ -115,14 +119,14 @@ class OnePerKey(UniformDraws):
 
 @dataclass(frozen=True)
 class NoNoise:
-    """No randomness: for keys whose law is constant."""
+    """No randomness, for keys whose law is constant."""
 
     shape: tuple[int, int]
     first_bits: int = WORD
     error: float = 0.0
 
     def rough_points(self) -> Points:
-        return RoughPoints(np.full(self.shape, 0.5))  # any point: the law is constant
+        return RoughPoints(np.full(self.shape, 0.5))  # any point gives the same quantile
 
     def unreliable(self) -> NDArray[np.bool_]:
         return np.zeros(self.shape, dtype=np.bool_)
@@ -142,7 +146,7 @@ class NoNoise:
 class OrderStatistics(UniformDraws):
     """Order statistics: column `group * depth + rank` is the `rank`-th largest (from 0) noise of that group.
 
-    `sizes[row, group]` says how many noises the group has; ranks beyond it do not exist. The arrival time of rank r is
+    `sizes[row, group]` is the number of noises of the group; higher ranks do not exist. The arrival time of rank r is
     `Σ_{i ≤ r} E_i / (size - i)` (Rényi's representation); it grows with r, so the keys of one group descend.
     """
 
@@ -156,17 +160,17 @@ class OrderStatistics(UniformDraws):
 
     @property
     def _rounding_error(self) -> float:
-        """How far the logarithm of a sum of so many terms may be off."""
+        """Bound on the error of the logarithm of a sum of `depth` terms."""
         return self.depth * 2.0**-50
 
     @cached_property
     def _noises_left(self) -> NDArray[np.int64]:
-        """How many noises of its group are no larger than each: `size - rank`, zero or less where there is none."""
+        """Number of noises of its group that are at most each: `size - rank`, not positive where there is none."""
         left: NDArray[np.int64] = (self.sizes[:, :, None] - np.arange(self.depth)).reshape(self.shape)
         return left
 
     def rough_points(self) -> Points:
-        times = -np.log(self.uniforms.words * _UNIT) / self._noises_left  # without sense where a key is missing
+        times = -np.log(self.uniforms.words * _UNIT) / self._noises_left  # meaningless where a key is missing
         sums = np.cumsum(times.reshape(*self.sizes.shape, self.depth), axis=2)
         return GumbelPoints(-np.log(sums).reshape(self.shape))
 
@@ -178,7 +182,7 @@ class OrderStatistics(UniformDraws):
         return self._noises_left <= 0
 
     def point_bounds(self, row: int, columns: Sequence[int]) -> tuple[Points, Points]:
-        """The bounds of all ranks of the groups concerned are computed in one pass."""
+        """Bounds of some ranks; those of all ranks of their groups are computed in one pass."""
         groups = sorted({column // self.depth for column in columns})
         every = [group * self.depth + rank for group in groups for rank in range(self.depth)]
         left = self._noises_left[row, every]
@@ -192,7 +196,7 @@ class OrderStatistics(UniformDraws):
             return values[wanted]
 
         low, high = _uniform_bounds(self.uniforms, [start + column for column in every])
-        # open ends: arrivals of zero and of infinity; and ranks that do not exist, which nobody asks for
+        # Arrivals of zero and infinity are valid bounds; ranks that do not exist are never read.
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             return GumbelPoints(gumbel(low) - self._rounding_error), GumbelPoints(gumbel(high) + self._rounding_error)
 
@@ -204,17 +208,17 @@ class OrderStatistics(UniformDraws):
 
 
 def rough_points(words: NDArray[np.uint64]) -> RoughPoints:
-    """Uniform points in doubles, from the first 64 bits; wrong where `unreliable_words` is true."""
+    """Uniform points in doubles, from the first 64 bits; invalid where `unreliable_words` is true."""
     return RoughPoints(np.multiply(words, _UNIT, dtype=np.float64))
 
 
 def unreliable_words(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which words are too close to 0 or to 1 for `rough_points`."""
+    """Words too close to 0 or to 1 for `rough_points`."""
     return (words - _EDGE) >= _INNER  # one comparison for both ends: the subtraction wraps below the edge
 
 
 def _uniform_bounds(uniforms: Uniforms, indices: Sequence[int]) -> tuple[Points, Points]:
-    """Bounds of uniforms from their first bits: `[p, p + 1] · 2^-bits`, and those of `1 - U`, rounded once each."""
+    """Bounds of uniforms from their first bits, `[p, p + 1] · 2^-bits`, and those of `1 - U`, rounded once each."""
     bits = min(uniforms.first_bits, WORD)
     prefixes = uniforms.prefixes(indices, bits)
     top, unit = 1 << bits, 2.0**-bits

@@ -1,11 +1,11 @@
-"""Entropy: where random bits come from.
+"""Entropy: sources of random bits.
 
 `system()` is keyed by the operating system; `replay(key)` is deterministic, for tests and simulations only. Both
-stretch their key with AES in counter mode. Every uniform is an infinite bit string: its first 64 bits are drawn in
-bulk (of large tables only where they may matter: sparse.py), the rest exists at a fixed place and is fetched only when
-a comparison asks for it, so that no decision depends on how many bits were looked at first (P11.1, P13.8).
+stretch their key with AES in counter mode. Every uniform is an infinite bit string: its first 64 bits are drawn in bulk
+(in large tables only where they may matter, see sparse_uniforms.py), the others are computed from their position when a
+comparison needs them, so that no decision depends on how many bits were drawn first (P11.1, P13.8).
 
-Threads may share a source: no two draws ever get the same bits.
+Threads may share a source: no two draws get the same bits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from crestline.errors import ParameterError
 from crestline.randomness.sparse_uniforms import SparseUniforms
 from crestline.randomness.uniforms import LARGE, Uniforms
 
-_BLOCK = 1 << 16  # bytes drawn at a time, for memory and speed
+_BLOCK = 1 << 16  # bytes encrypted at a time, so that the zeros take little memory
 _ZEROS = memoryview(bytes(_BLOCK))
 _WORD = np.dtype("<u8")
 _KEY = 32  # bytes
@@ -37,7 +37,7 @@ class Entropy(Protocol):
 
     @property
     def replayable(self) -> bool:
-        """True for a deterministic source; an answer made with one says so."""
+        """Whether the source is deterministic; an answer made with such a source is marked."""
         ...
 
     def words(self, n: int) -> NDArray[np.uint64]:
@@ -45,12 +45,12 @@ class Entropy(Protocol):
         ...
 
     def uniforms(self, rows: int, columns: int) -> Uniforms:
-        """Independent uniforms in (0, 1), as lazily extended bit strings."""
+        """A table of independent uniforms in (0, 1), as bit strings that can be extended."""
         ...
 
 
 class _AesStream:
-    """AES-CTR over a 32-byte key: a bulk stream of words, and a tail of further bits for every uniform."""
+    """AES-CTR over a 32-byte key: a bulk stream of words, and further bits for every uniform."""
 
     replayable = False
 
@@ -61,15 +61,16 @@ class _AesStream:
         self._set_key(key)
 
     def _set_key(self, key: bytes) -> None:
+        """Derive the keys of both streams, and start counting draws anew."""
         self._turn = threading.Lock()
         self._tail_key = hashlib.sha256(b"crestline tail" + key).digest()
         bulk_key = hashlib.sha256(b"crestline bulk" + key).digest()
         self._bulk: CipherContext = Cipher(AES(bulk_key), CTR(bytes(16))).encryptor()
-        self._draws = 0  # counted from anywhere, no two are alike
+        self._draws = 0
 
     def words(self, n: int) -> NDArray[np.uint64]:
         size = 8 * n
-        out = np.empty(size + 15, dtype=np.uint8)  # `update_into` wants room for one block less one byte
+        out = np.empty(size + 15, dtype=np.uint8)  # `update_into` requires 15 bytes more than the output
         view = out.data
         with self._turn:
             for start in range(0, size, _BLOCK):
@@ -95,14 +96,14 @@ class _AesStream:
 
 
 class SystemEntropy(_AesStream):
-    """Keyed by the operating system. A forked child draws a new key, so that parent and child never share bits."""
+    """Source keyed by the operating system; a forked child draws a new key, so it shares no bits with its parent."""
 
     def __init__(self) -> None:
         super().__init__(os.urandom(_KEY))
         _KEYED.add(self)
 
     def draw_new_key(self) -> None:
-        """A new key, and a lock that nobody holds."""
+        """Replace the key, and the lock, which no thread of this process holds."""
         self._set_key(os.urandom(_KEY))
 
 
@@ -110,17 +111,17 @@ _KEYED: WeakSet[SystemEntropy] = WeakSet()
 
 
 def _renew_after_fork() -> None:
-    """In a new child, before it runs anything: a thread of the parent's may have held a lock, and it is not here."""
+    """Draw new keys in a forked child before it runs: a thread that held a lock in the parent does not exist here."""
     for source in tuple(_KEYED):
         source.draw_new_key()
 
 
-if hasattr(os, "register_at_fork"):  # where there is no fork, there is nothing to do
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
     os.register_at_fork(after_in_child=_renew_after_fork)
 
 
 class ReplayEntropy(_AesStream):
-    """Deterministic: the same key gives the same bits. For tests and simulations only."""
+    """Deterministic source, for tests and simulations only: the same key gives the same bits."""
 
     replayable = True
 
@@ -130,13 +131,19 @@ class ReplayEntropy(_AesStream):
 
 
 def system() -> Entropy:
-    """The operating system's generator, stretched by AES in counter mode."""
+    """Source keyed by the operating system, stretched by AES in counter mode."""
     return SystemEntropy()
 
 
 def replay(key: int | str | bytes, *, first_bits: int = 64) -> Entropy:
-    """A deterministic source for tests and simulations; an answer made with it says so.
+    """Deterministic source for tests and simulations; an answer made with it is marked as replayed, and is not private.
 
-    `first_bits` limits how much of each uniform is drawn before refinement starts; it never changes a decision.
+    Args:
+        key: The same key gives the same bits.
+        first_bits: Bits of each uniform, from 1 to 64, that are used before refinement starts; no decision depends on
+            it.
+
+    Raises:
+        ParameterError: `first_bits` is out of range.
     """
     return ReplayEntropy(key, first_bits=first_bits)

@@ -1,6 +1,6 @@
-"""Exact reals that scores are made of: a rational plus logarithms of rationals (P11.1).
+"""Exact reals of scores: a rational plus logarithms of rationals (P11.1).
 
-A `Real` is known two ways: as a double with an error bound, and as a ball of any precision.
+A `Real` can be evaluated as a double with an error bound, and as a ball of any precision.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from functools import cached_property
 
 from flint import arb, fmpq
 
-# A double's rounding, with room for the few operations below.
+# Relative error of a double after the few operations below.
 _ROUNDING = 2.0**-50
 
 
 @dataclass(frozen=True)
 class Real:
-    """`rational + Σ coefficient · ln(argument)`."""
+    """The number `rational + Σ coefficient · ln(argument)`."""
 
     rational: Fraction = Fraction(0)
     logs: tuple[tuple[Fraction, Fraction], ...] = ()
@@ -40,18 +40,19 @@ class Real:
 
     @cached_property
     def approx(self) -> float:
+        """The number as a double, within `error`."""
         return math.fsum(
             [float(self.rational), *(float(weight) * _log_of_fraction(argument) for weight, argument in self.logs)]
         )
 
     @cached_property
     def error(self) -> float:
-        """How far `approx` may be off; both parts of an argument may have large logarithms where its own is small."""
+        """Bound on the error of `approx`; the parts of an argument may have large logarithms where its own is small."""
         sizes = (abs(float(weight)) * _log_magnitude(argument) for weight, argument in self.logs)
         return _ROUNDING * (abs(float(self.rational)) + sum(sizes) * 4)
 
     def ball(self) -> arb:
-        """A ball that contains the real, at the working precision."""
+        """A ball that contains the number, at the working precision."""
         total = rational_ball(self.rational)
         for weight, argument in self.logs:
             total += rational_ball(weight) * rational_ball(argument).log()
@@ -62,17 +63,20 @@ ZERO = Real()
 
 
 def ln(argument: Fraction | int) -> Real:
-    """The logarithm of a positive rational, kept exact."""
+    """Logarithm of a positive rational, exact."""
     return Real(logs=((Fraction(1), Fraction(argument)),))
 
 
 def rational_ball(number: Fraction) -> arb:
+    """The smallest ball around a rational at the working precision."""
     return arb(fmpq(number.numerator, number.denominator))
 
 
 def _log_of_fraction(argument: Fraction) -> float:
+    """Logarithm of a positive rational, which may be too large or small for a double."""
     return math.log(argument.numerator) - math.log(argument.denominator)
 
 
 def _log_magnitude(argument: Fraction) -> float:
+    """Sum of the logarithms of numerator and denominator, which bounds the rounding of `_log_of_fraction`."""
     return math.log(argument.numerator) + math.log(argument.denominator)

@@ -20,15 +20,15 @@ from crestline.randomness.scores import Scores
 from crestline.randomness.uniforms import Uniforms
 from crestline.randomness.unit_points import Floats, Points
 
-# Rough noise is good to 2^-26 away from the edges (unit_points.py); the rest is room for the laws' own few operations.
+# The error of rough points is below 2^-26 away from the edges (unit_points.py); the rest covers the law's operations.
 _ROUGH = 2.0**-22
-# P11.2: 4096 units in the last place around every careful double, against a measured error of a few.
+# P11.2: 4096 units in the last place around every careful double, whose measured error is a few.
 _PAD = 2.0**-40
 
 
 @dataclass(frozen=True)
 class Keys:
-    """A table of keys `score + scale · quantile(U)`. A negative scale mirrors the noise."""
+    """A table of keys `score + scale · quantile(U)`; a negative scale mirrors the noise."""
 
     scores: Scores
     law: Law
@@ -41,38 +41,38 @@ class Keys:
 
     @cached_property
     def rough_values(self) -> Floats:
-        """All keys in doubles: within `error` of the exact value, and meaningless where `unreliable` is true."""
-        with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends: `unreliable` marks them
+        """All keys in doubles: within `error` of the exact ones, invalid where `unreliable`, -inf where missing."""
+        with np.errstate(divide="ignore", invalid="ignore"):  # the words that cause these are `unreliable`
             values = self.rough_keys(self.draws.rough_points(), self.scores.approx)
         if self.unreliable.any():
-            values[self.unreliable] = 0.0  # any finite number: nobody may rely on these
+            values[self.unreliable] = 0.0  # any finite number: they are recomputed exactly
         missing = self.draws.missing_columns()
         if missing is not None:
             values[missing] = -np.inf
         return values
 
     def rough_keys(self, points: Points, scores: Floats) -> Floats:
-        """Rough keys from points and scores of any shape. The caller silences warnings about words at the very ends."""
+        """Rough keys from points and scores of any shape; the caller silences warnings about words close to 0 or 1."""
         noise = self.law.quantile(points)
         return (noise if self.scale == 1 else noise * float(self.scale)) + scores
 
     @cached_property
     def error(self) -> float:
-        """An upper bound on the absolute error of a rough key."""
+        """Upper bound on the absolute error of a rough key."""
         largest = float(np.abs(self.scores.approx).max(initial=0.0))
         return (_ROUGH + self.draws.error) * abs(float(self.scale)) + self.scores.error + largest * 2.0**-50
 
     @cached_property
     def unreliable(self) -> NDArray[np.bool_]:
-        """Where a rough key must not be relied on: everywhere, when fewer than 64 bits were drawn first."""
+        """Cells whose rough key is invalid: all, when fewer than 64 bits were drawn first."""
         if self.draws.first_bits < 64:
             return np.ones(self.shape, dtype=np.bool_)
         return self.draws.unreliable()
 
     def key_bounds(self, row: int, columns: Sequence[int]) -> tuple[Floats, Floats]:
-        """Lower and upper bounds that certainly contain the keys, from the first bits (P11.2)."""
+        """Lower and upper bounds of keys, with certainty, from the first bits (P11.2)."""
         ends = [float(self.scale) * self.law.quantile(points) for points in self.draws.point_bounds(row, columns)]
-        low, high = np.minimum(*ends), np.maximum(*ends)  # a negative scale turns them round
+        low, high = np.minimum(*ends), np.maximum(*ends)  # a negative scale swaps them
         scores = self.scores.approx if self.scores.approx.ndim == 1 else self.scores.approx[row]
         score = scores[list(columns)]
         return _add_error_margin(score, low, -1, self.scores.error), _add_error_margin(
@@ -80,7 +80,7 @@ class Keys:
         )
 
     def ball(self, row: int, column: int, bits: int) -> arb:
-        """A ball that contains one key, from the first `bits` bits of its uniforms; not a number while undecidable."""
+        """A ball that contains one key, from the first `bits` bits of its uniforms; NaN where these do not bound it."""
         with precision(2 * bits + 64):  # the ball carries its own error
             noise = self.law.ball(self.draws.arrival_ball(row, column, bits))
             value = self.scores.ball(row, column) + rational_ball(self.scale) * noise
@@ -93,9 +93,10 @@ def build_keys(scores: Scores, law: Law, uniforms: Uniforms, *, scale: Fraction 
 
 
 def noiseless_keys(scores: Scores, rows: int) -> Keys:
-    """Keys without noise, the same in every row: thresholds that noisy keys are compared with."""
+    """Keys without noise, the same in every row, as thresholds for noisy keys."""
     return Keys(scores, CONSTANT, NoNoise((rows, len(scores.approx))))
 
 
 def _add_error_margin(score: Floats, noise: Floats, sign: int, error: float) -> Floats:
+    """`score + noise`, moved by the error bound in the direction of `sign`."""
     return score + noise + sign * (_PAD * (1.0 + np.abs(score) + np.abs(noise)) + error)

@@ -1,8 +1,8 @@
-"""Exact uniform sampling: an integer below n, and integers below n that are all different.
+"""Exact uniform sampling: an integer below n, and distinct integers below n.
 
 A uniform integer is the whole part of `n · U`, decided with certainty: by doubles where they are far enough from a
-whole number, by more bits of the same uniform where they are not. Like every decision of the engine, it does not depend
-on how many bits were drawn first.
+whole number, else by more bits of the same uniform. Like every decision on keys, it does not depend on how many bits
+were drawn first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _UNIT = 2.0**-64
 
 
 def draw_ints(uniforms: Uniforms, sizes: Indices) -> Indices:
-    """For each uniform an integer from 0 to its size less one. `sizes` is one row, or a table like the uniforms."""
+    """For each uniform an integer from 0 to its size less one; `sizes` is one row, or a table like the uniforms."""
     wide = np.broadcast_to(sizes, uniforms.shape)
     scaled = uniforms.words * _UNIT * wide
     result: Indices = np.floor(scaled).astype(np.int64)
@@ -34,9 +34,9 @@ def draw_ints(uniforms: Uniforms, sizes: Indices) -> Indices:
 
 
 def draw_int(uniforms: Uniforms, index: int, size: int) -> int:
-    """The whole part of `size · U` for one uniform; `size` may have thousands of digits."""
+    """Whole part of `size · U` for one uniform; `size` may have thousands of digits."""
     bits = uniforms.first_bits
-    while bits < size.bit_length():  # fewer cannot tell
+    while bits < size.bit_length():  # fewer cannot decide
         bits *= 2
     while True:
         prefix = uniforms.prefix(index, bits)
@@ -47,16 +47,16 @@ def draw_int(uniforms: Uniforms, index: int, size: int) -> int:
 
 
 class LazyShuffle:
-    """A Fisher-Yates shuffle of 0, 1, 2, … that returns each integer at most once and stores only those it moved."""
+    """Fisher-Yates shuffle of 0, 1, 2, … that returns each integer at most once and stores only those it moved."""
 
     def __init__(self) -> None:
         self._returned = 0
         self._moved: dict[int, int] = {}
 
     def next(self, choice: int) -> int:
-        """The integer at position `choice` among those not yet returned.
+        """Integer at position `choice` among those not yet returned.
 
-        When `choice` is uniform below the number of integers below `n` that are left, the result is uniform among them.
+        If `choice` is uniform below the number of integers below `n` that remain, the result is uniform among them.
         """
         at = self._returned + choice
         found = self._moved.get(at, at)
@@ -66,7 +66,7 @@ class LazyShuffle:
 
 
 def draw_subsets(size: int, many: int, trials: int, entropy: Entropy) -> list[list[int]]:
-    """For each trial `many` different integers below `size`, in uniformly random order."""
+    """For each trial `many` distinct integers below `size`, in uniformly random order."""
     if not many:
         return [[] for _ in range(trials)]
     left = np.arange(size, size - many, -1, dtype=np.int64)
@@ -75,10 +75,10 @@ def draw_subsets(size: int, many: int, trials: int, entropy: Entropy) -> list[li
 
 
 def draw_distinct_ints(choices: Sequence[int]) -> list[int]:
-    """Different integers, one for each choice: what `LazyShuffle` would return for these choices."""
+    """Distinct integers, one for each choice, equal to those of `LazyShuffle` for these choices."""
     moved: dict[int, int] = {}
     result: list[int] = []
-    for at, choice in enumerate(choices):  # the shuffle, without an object
+    for at, choice in enumerate(choices):  # as `LazyShuffle.next`, without the cost of a method call
         result.append(moved.get(at + choice, at + choice))
         moved[at + choice] = moved.pop(at, at)
     return result

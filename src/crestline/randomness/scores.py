@@ -25,26 +25,26 @@ class Scores(Protocol):
 
     @property
     def approx(self) -> Floats:
-        """Doubles, of shape `(columns,)` or `(trials, columns)`."""
+        """The scores as doubles, of shape `(columns,)` or `(trials, columns)`."""
         ...
 
     @property
     def error(self) -> float:
-        """How far any of them may be off."""
+        """Bound on the error of every double."""
         ...
 
     def ball(self, row: int, column: int) -> arb:
-        """A ball around one of them, at the working precision."""
+        """A ball around one score, at the working precision."""
         ...
 
 
 class EstimatedScores(ABC):
-    """Scores whose doubles and whose error come from one computation."""
+    """Base of scores whose doubles and error come from one computation."""
 
     @property
     @abstractmethod
     def _approx_and_error(self) -> tuple[Floats, float]:
-        """The doubles, and how far any of them may be off; a subclass computes them once."""
+        """The doubles and their error bound; a subclass caches them."""
 
     @property
     def approx(self) -> Floats:
@@ -80,7 +80,7 @@ class LinearScores:
 
 @dataclass(frozen=True)
 class RealScores:
-    """Any exact reals, one by one."""
+    """Scores given as exact reals, one by one."""
 
     reals: Sequence[Real]
 
@@ -98,7 +98,7 @@ class RealScores:
 
 @dataclass(frozen=True)
 class EqualScores:
-    """The same score for every column: zero unless stated."""
+    """The same score for every column, zero by default."""
 
     columns: int
     real: Real = ZERO
@@ -117,7 +117,7 @@ class EqualScores:
 
 @dataclass(frozen=True)
 class LogScores:
-    """Logarithms of positive whole numbers of any size."""
+    """Logarithms of positive integers of any size."""
 
     numbers: Sequence[int] | NDArray[np.int64]
 
@@ -137,7 +137,7 @@ class LogScores:
 
 @dataclass(frozen=True)
 class WeightedLogScores:
-    """`weight · ln(number)` for an array of positive whole numbers."""
+    """`weight · ln(number)` for an array of positive integers."""
 
     numbers: NDArray[np.int64]
     weight: Fraction = Fraction(1)
@@ -155,7 +155,7 @@ class WeightedLogScores:
 
 
 class SumScores(EstimatedScores):
-    """The sum of two rows of scores, column by column."""
+    """Sum of two rows of scores, column by column."""
 
     def __init__(self, first: Scores, second: Scores) -> None:
         self.first, self.second = first, second
@@ -171,7 +171,7 @@ class SumScores(EstimatedScores):
 
 @dataclass(frozen=True)
 class ConcatenatedScores:
-    """One row of scores after another."""
+    """Rows of scores side by side."""
 
     parts: tuple[Scores, ...]
 
@@ -197,5 +197,5 @@ class ConcatenatedScores:
 
 
 def concat_scores(*parts: Scores) -> Scores:
-    """One row of scores after another."""
+    """Rows of scores side by side."""
     return ConcatenatedScores(parts)

@@ -1,11 +1,11 @@
 """Shortlist: the keys that can still be among the k largest of their row, with approximate values.
 
-Before any logarithm is taken, most keys of a long row can be left out with certainty. Take any bar that the last
-wanted key certainly reaches: a key reaches it only if its uniform exceeds `F((bar - score) / scale)`, so one comparison
-of whole numbers leaves the others out. For a single row the bar is computed from its first columns; for many rows it is
-set where so many keys are expected above it that too few are hardly ever found, which is checked afterwards. Then the
-uniforms that stay below need not even be drawn (sparse.py). It is quickest when scores come in descending order, as
-they do in a histogram; it is right for any order.
+Before any logarithm is computed, most keys of a long row can be left out with certainty. For any bar that the last
+wanted key certainly reaches, a key reaches it only if its uniform exceeds `F((bar - score) / scale)`, so one integer
+comparison leaves the others out. For a single row the bar is computed from its first columns. For many rows it is set
+where enough keys are expected above it that too few are rarely found, which is checked afterwards; then the uniforms
+below need not be drawn (sparse_uniforms.py). It is fastest when scores descend, as they do in a histogram; it is
+correct for any order.
 """
 
 from __future__ import annotations
@@ -26,28 +26,32 @@ from crestline.randomness.unit_points import Floats
 Indices = NDArray[np.int64]
 Marks = NDArray[np.bool_]
 
-# The sizes below decide how long the search takes; what it finds is the same with any others.
+# These sizes determine the speed of the search; its result does not depend on them.
 _BLOCK = 128
-_CELLS = 1 << 14  # cells of a table, for memory and speed
-_PREFIX = 2  # times `many` columns; more of them cost time, and give as certain a bar
+_CELLS = 1 << 14  # cells of a table of shortlists that fits the cache
+_PREFIX = 2  # columns for the bar of a single row, as a multiple of `many`
 _WORTH_IT = 8
-# How many standard deviations and keys more than wanted are expected above the bar: one row in 10^5 misses it.
+# Standard deviations, and keys, expected above the bar in addition to those wanted: one row in 10^5 has too few.
 _SPARE, _SPARE_AT_LEAST = 5.0, 3.0
-# The search for a bar ends when it is found to within so many of them, or after so many halvings.
+# The search for a bar ends with this surplus of keys, as a part of `many`, or after this many halvings.
 _CLOSE, _HALVINGS = 1 / 32, 6
-# So many columns of a long row are looked at one by one, and about as many of the others.
+# Least number of first columns of a long row that are evaluated one by one, and rough number of later ones.
 _LOOKED_AT = 1 << 8
-# Into about so many blocks the columns are divided when each block gets its own least word.
+# Approximate number of blocks of columns with a least word of their own.
 _JUDGED = 1 << 10
-# The doubles of a distribution function are right to far more than one part in a million.
+# The relative error of a distribution function in doubles is far below one in a million.
 _SAFE = 0.999999
 
 
 @dataclass(frozen=True)
 class Shortlist:
-    """Approximate values of the keys kept in each row; `columns` says which keys they are (None: all, in order).
+    """Approximate values of the keys that remain in each row.
 
-    `edge` marks values that must not be relied on; `present` is false where there is no key.
+    Attributes:
+        values: Keys in doubles, a row for each trial.
+        edge: Values that are unreliable.
+        columns: Column of each key in the table of all keys; None if all are here, in order.
+        present: False where a cell holds no key; None if all do.
     """
 
     values: Floats
@@ -56,11 +60,11 @@ class Shortlist:
     present: Marks | None = None
 
     def original_columns(self, positions: Indices) -> Indices:
-        """The columns of the key table at these positions of the shortlist."""
+        """Columns of the table of keys at these positions of the shortlist."""
         return positions if self.columns is None else self.columns[np.arange(len(positions))[:, None], positions]
 
     def rows(self, first: int, last: int) -> Shortlist:
-        """The shortlists of some rows."""
+        """Shortlists of rows `first` to `last`, without the last."""
         columns = None if self.columns is None else self.columns[first:last]
         present = None if self.present is None else self.present[first:last]
         return Shortlist(self.values[first:last], self.edge[first:last], columns, present)
@@ -69,21 +73,21 @@ class Shortlist:
         """Every column of a row that could be among its `k` largest."""
         present = np.ones(self.values.shape[1], dtype=np.bool_) if self.present is None else self.present[row]
         values, edge = self.values[row], self.edge[row]
-        bar = np.sort(values[present & ~edge])[-k:].min(initial=np.inf)  # with fewer than k of them: the least
+        bar = np.sort(values[present & ~edge])[-k:].min(initial=np.inf)  # the k-th largest, or the least of fewer
         near = present & (edge | (values >= bar - 2 * error))
         columns = np.flatnonzero(near) if self.columns is None else self.columns[row][near]
         return [int(column) for column in columns]
 
     def absent_columns(self, row: int) -> list[int]:
-        """The columns of a row that hold no key. They are asked for only where nothing was thinned out."""
+        """Columns of a row that hold no key; called only where no key was left out."""
         found: list[int] = [] if self.present is None else np.flatnonzero(~self.present[row]).tolist()
         return found
 
 
 def build_shortlists(keys: Keys, many: int) -> Iterator[tuple[int, Shortlist]]:
-    """The keys that may be among the `many` largest of their rows: some rows at a time, and which is their first.
+    """Yield shortlists of the `many` largest keys of some rows at a time, each with the number of its first row.
 
-    The caller silences warnings about words at the very ends, and about chances too small for a double.
+    The caller silences warnings about words close to 0 or 1, and about probabilities too small for a double.
     """
     if not _is_worth_thinning(keys, many):
         missing = keys.draws.missing_columns()
@@ -95,6 +99,7 @@ def build_shortlists(keys: Keys, many: int) -> Iterator[tuple[int, Shortlist]]:
 
 
 def _is_worth_thinning(keys: Keys, many: int) -> bool:
+    """Whether the table is large enough, and of a kind, for which leaving keys out saves time."""
     draws = keys.draws
     if not isinstance(draws, OnePerKey) or draws.copies is not None:
         return False
@@ -118,7 +123,7 @@ def _thin_by_rows(keys: Keys, many: int) -> Iterator[tuple[int, Shortlist]]:
 
 
 def _with_lowered_bar(keys: Keys, many: int) -> Shortlist:
-    """Shortlists of all rows, with a bar that is low enough for every row."""
+    """Shortlists of all rows, with a bar low enough for every row."""
     wanted = many
     while True:
         wanted *= 2
@@ -129,12 +134,12 @@ def _with_lowered_bar(keys: Keys, many: int) -> Shortlist:
 
 
 def _all_rows_reach(shortlist: Shortlist, bar: float, many: int) -> bool:
-    """Whether so many keys of every row certainly reach the bar."""
+    """Whether at least `many` keys of every row certainly reach the bar."""
     return bool((np.count_nonzero((shortlist.values >= bar) & ~shortlist.edge, axis=1) >= many).all())
 
 
 def _bar_from_prefix(keys: Keys, many: int) -> float:
-    """A value that the wanted keys certainly reach, computed from the first columns of a single row."""
+    """A value that at least `many` keys certainly reach, computed from the first columns of a single row."""
     prefix = _PREFIX * many
     (words,) = _single_uniforms(keys).words
     values, edge = _rough_keys(keys, words[:prefix], slice(prefix))
@@ -144,10 +149,10 @@ def _bar_from_prefix(keys: Keys, many: int) -> float:
 
 
 def _expected_bar(keys: Keys, many: int) -> float:
-    """A bar that so many keys reach in almost every row; none when that takes half of them.
+    """A value that at least `many` keys of almost every row exceed; -inf if half of the keys are needed.
 
-    Only the first columns are looked at one by one, the others at intervals: a bar that is a little off costs
-    time, and never a wrong result.
+    Only the first columns are evaluated one by one, the others at intervals: an inexact bar costs time, and gives the
+    same result.
     """
     scores, scale = keys.scores.approx, float(keys.scale)
     if 2 * (many + _SPARE * math.sqrt(many)) > len(scores):
@@ -175,7 +180,7 @@ def _expected_bar(keys: Keys, many: int) -> float:
             low, spare = high, above
             step *= 2
     for _ in range(_HALVINGS):
-        if spare < _CLOSE * many:  # every bar is right, this one is close
+        if spare < _CLOSE * many:  # a higher bar would save little
             break
         middle = (low + high) / 2
         if (between := expected_surplus(middle)) >= 0:
@@ -194,12 +199,12 @@ def _keys_above(keys: Keys, bar: float) -> Shortlist:
 
 
 def _uniforms_above(keys: Keys, bar: float) -> SparseHits:
-    """The uniforms of several rows with which a key may reach the bar."""
+    """Uniforms of several rows with which a key may reach the bar."""
     return _single_uniforms(keys).hits_above(_least_words(keys, bar, 1 + keys.shape[1] // _JUDGED))
 
 
 def _least_words(keys: Keys, bar: float, block: int) -> NDArray[np.uint64]:
-    """For each column the least word with which a key may reach the bar; columns are judged by blocks."""
+    """For each column, the least word with which a key may reach the bar; one for each block of columns."""
     scores = keys.scores.approx
     ceilings = np.maximum.reduceat(scores, np.arange(0, len(scores), block))
     reach = keys.law.cdf(((bar - keys.error) - ceilings) / float(keys.scale))
@@ -207,27 +212,27 @@ def _least_words(keys: Keys, bar: float, block: int) -> NDArray[np.uint64]:
 
 
 def rough_chosen(keys: Keys, chosen: Indices) -> tuple[Floats, Marks]:
-    """Rough values of the chosen columns of every row, and which of them must not be relied on."""
+    """Rough values of the chosen columns of every row, and which of them are unreliable."""
     draws = keys.draws
     if not isinstance(draws, OnePerKey) or draws.copies is not None or keys.scores.approx.ndim > 1:
         return np.take_along_axis(keys.rough_values, chosen, axis=1), np.take_along_axis(
             keys.unreliable, chosen, axis=1
         )
     starts = np.arange(keys.shape[0])[:, None] * keys.shape[1]
-    with np.errstate(divide="ignore", invalid="ignore"):  # words at the very ends: the edge marks them
+    with np.errstate(divide="ignore", invalid="ignore"):  # the words that cause these are in `edge`
         values, edge = _rough_keys(keys, draws.uniforms.words_at(starts + chosen), chosen)
-    values[edge] = 0.0  # any finite number: nobody may rely on these
+    values[edge] = 0.0  # any finite number: they are recomputed exactly
     return values, edge
 
 
 def _rough_keys(keys: Keys, words: NDArray[np.uint64], columns: Indices | slice) -> tuple[Floats, Marks]:
-    """Rough values of some keys, and which of them must not be relied on."""
+    """Rough values of some keys, and which of them are unreliable."""
     values = keys.rough_keys(rough_points(words), keys.scores.approx[columns])
     return values, unreliable_words(words) if keys.draws.first_bits == WORD else np.ones(words.shape, dtype=np.bool_)
 
 
 def _shortlist_table(keys: Keys, found: SparseHits) -> Shortlist:
-    """The keys that are left, row by row, as a table as wide as its longest row: whole columns first."""
+    """Table of the keys that remain, as wide as its longest row: columns found in all rows first."""
     rows, whole = found.full.shape
     sizes = np.bincount(found.row, minlength=rows)
     shape = rows, whole + int(sizes.max())
@@ -241,5 +246,6 @@ def _shortlist_table(keys: Keys, found: SparseHits) -> Shortlist:
 
 
 def _single_uniforms(keys: Keys) -> Uniforms:
+    """Uniforms of keys with one uniform each."""
     assert isinstance(keys.draws, OnePerKey)
     return keys.draws.uniforms

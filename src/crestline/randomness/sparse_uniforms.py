@@ -1,10 +1,10 @@
-"""Sparse uniforms: where only the largest uniforms of a column can matter, only those are ever drawn.
+"""Sparse uniforms: where only the largest uniforms of a column can matter, only those are drawn.
 
-A table holds independent bit strings. Whether a string begins with `level` ones is an event of probability
-`2^-level`, independent of all that follows in it and of every other string. So one may first draw which cells of a
-column begin so, by the gaps between them (each gap is geometric, and decided with certainty), and then the further
-bits of those alone. The joint law of all strings is that of fair coins. What was passed over can still be asked for:
-it is drawn on the condition that it does not begin with so many ones.
+A table holds independent bit strings. Whether a string begins with `level` ones is an event of probability `2^-level`,
+independent of all that follows in it and of every other string. So one may first draw which cells of a column begin
+with them, by the gaps between these cells (each gap is geometric, and decided with certainty), and then the further
+bits of those cells alone. The joint law of all strings is that of fair coins. The other cells can still be read: they
+are then drawn conditionally on not beginning with `level` ones.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from crestline.randomness.uniforms import WORD, SparseHits, Tail, Uniforms
 Indices = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
-_SEARCHED = (2, 4, 8, 16)  # any ascending levels would do
+_SEARCHED = (2, 4, 8, 16)  # any ascending levels would be correct
 LEVELS = (0, *_SEARCHED)
-# The least word that begins with so many ones; every word reaches the level 0.
+# Least word that begins with `level` ones; every word reaches level 0.
 _ONES = {level: np.uint64((1 << WORD) - (1 << (WORD - level))) for level in _SEARCHED}
-# Looking for cells by their gaps costs about as much as drawing so many.
+# Number of cells whose drawing takes about as long as a search by gaps.
 _FEW = 1 << 12
-# How many standard deviations and gaps more than expected are drawn at a time.
+# Standard deviations, and gaps, drawn at a time in addition to those expected.
 _SPARE = 4
-# From here on the first 64 bits give a logarithm to 2^-39: a word says no less, and a double rounds by far less.
+# The logarithm of the first 64 bits of a word from 2^40 on has an error below 2^-39; that of a double is far smaller.
 _SMALL = np.uint64(1 << 40)
 _LOGARITHM = 2.0**-39
 
 
 class WordSource(Protocol):
-    """What sparse uniforms draw from."""
+    """Source that sparse uniforms draw from."""
 
     def words(self, n: int) -> Words: ...
 
@@ -45,7 +45,7 @@ class WordSource(Protocol):
 
 
 class SparseUniforms(Uniforms):
-    """A table of uniforms of which nothing is drawn before it is asked for."""
+    """A table of uniforms that draws only what is read."""
 
     def __init__(self, shape: tuple[int, int], first_bits: int, tail: Tail, source: WordSource) -> None:
         self._shape = shape
@@ -60,6 +60,7 @@ class SparseUniforms(Uniforms):
 
     @cached_property
     def words(self) -> Words:
+        """First 64 bits of all uniforms; those not drawn before are drawn now."""
         table = self._source.words(math.prod(self._shape)).reshape(self._shape)
         if self._found is not None:
             for level, ones in _ONES.items():
@@ -69,6 +70,7 @@ class SparseUniforms(Uniforms):
         return table
 
     def words_at(self, positions: Indices) -> Words:
+        """First 64 bits of some uniforms, from those already found where all of them were."""
         if "words" not in self.__dict__ and self._found is not None:
             known = self._known_words(positions)
             if known is not None:
@@ -76,6 +78,7 @@ class SparseUniforms(Uniforms):
         return super().words_at(positions)
 
     def hits_above(self, least: Words) -> SparseHits:
+        """As `Uniforms.hits_above`; the first call draws only words of the levels that `least` requires."""
         if self._found is not None or "words" in self.__dict__:
             return super().hits_above(least)
         rows, _ = self._shape
@@ -89,7 +92,7 @@ class SparseUniforms(Uniforms):
         return SparseHits(every, full, row[kept], column[kept], word[kept])
 
     def _known_words(self, positions: Indices) -> Words | None:
-        """The words at these places when all of them were found."""
+        """Words at these positions; None if some were not found."""
         found = self._found
         assert found is not None
         row, column = np.divmod(positions, self._shape[1])
@@ -104,7 +107,7 @@ class SparseUniforms(Uniforms):
 
     @cached_property
     def _single_places(self) -> tuple[Indices, Words]:
-        """The places of single cells that were found, in ascending order, and their words."""
+        """Positions of the single cells that were found, ascending, and their words."""
         found = self._found
         assert found is not None
         places = found.row * self._shape[1] + found.column
@@ -112,7 +115,7 @@ class SparseUniforms(Uniforms):
         return places[order], found.word[order]
 
     def _single_cells(self) -> tuple[Indices, Indices, Words]:
-        """Row, column and word of every cell that begins with as many ones as its column asks for."""
+        """Row, column and word of every cell that begins with as many ones as the level of its column."""
         rows: list[Indices] = [np.zeros(0, dtype=np.int64)]
         columns, words = rows.copy(), [np.zeros(0, dtype=np.uint64)]
         for level, ones in _ONES.items():
@@ -125,23 +128,23 @@ class SparseUniforms(Uniforms):
         return np.concatenate(rows), np.concatenate(columns), np.concatenate(words)
 
     def _redraw_columns(self, table: Words, columns: Indices, ones: np.uint64) -> None:
-        """Draw words of these columns anew until none begins with so many ones."""
+        """Draw words of these columns again until none is at least `ones`."""
         while len(again := np.argwhere(table[:, columns] >= ones)):
             table[again[:, 0], columns[again[:, 1]]] = self._source.words(len(again))
 
 
 def _look_up(known: Indices, wanted: Indices) -> tuple[Indices, NDArray[np.bool_]]:
-    """Where each number stands among ascending ones, or where it would; and whether it is there."""
+    """Position of each number among ascending ones, and whether it is there."""
     at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
     return at, known[at] == wanted if len(known) else np.zeros(wanted.shape, dtype=np.bool_)
 
 
 def mark_cells(cells: int, level: int, source: WordSource) -> Indices:
-    """Which of so many cells are marked, when each is by itself with probability `2^-level`; in ascending order."""
+    """Ascending indices of marked cells, when each of `cells` is marked independently with probability `2^-level`."""
     found: list[Indices] = [np.zeros(0, dtype=np.int64)]
     last = -1
     while last < cells - 1:
-        mean = (cells - 1 - last) * 2.0**-level  # an estimate: how many gaps are drawn at a time
+        mean = (cells - 1 - last) * 2.0**-level  # expected number of marked cells in the rest
         gaps = skip_lengths(source.uniforms(1, math.ceil(mean + _SPARE * math.sqrt(mean)) + _SPARE), level, cells)
         places = last + np.cumsum(gaps + 1)
         found.append(places[: np.searchsorted(places, cells)])
@@ -150,12 +153,12 @@ def mark_cells(cells: int, level: int, source: WordSource) -> Indices:
 
 
 def skip_lengths(uniforms: Uniforms, level: int, most: int) -> Indices:
-    """How many cells are passed over before a marked one: the whole part of `ln U / ln(1 - 2^-level)`, or `most`.
+    """Number of unmarked cells before a marked one: the whole part of `ln U / ln(1 - 2^-level)`, at most `most`.
 
     It is at least g exactly when `U ≤ (1 - 2^-level)^g`: with the probability that g cells in a row are not marked.
     """
     (words,) = uniforms.words
-    with np.errstate(divide="ignore"):  # the word 0: looked at again below
+    with np.errstate(divide="ignore"):  # the word 0 is decided exactly below
         lengths = np.log(words * 2.0**-WORD) / math.log1p(-(2.0**-level))
     lengths = np.minimum(lengths, most + 0.5)
     result: Indices = np.floor(lengths).astype(np.int64)
@@ -169,6 +172,7 @@ def skip_lengths(uniforms: Uniforms, level: int, most: int) -> Indices:
 
 
 def _skip_length_exactly(uniforms: Uniforms, index: int, level: int, most: int) -> int:
+    """One skip length, decided with more bits of its uniform until it is certain."""
     bits = uniforms.first_bits
     while True:
         with precision(2 * bits + WORD):  # the ball carries its own error
@@ -180,7 +184,7 @@ def _skip_length_exactly(uniforms: Uniforms, index: int, level: int, most: int) 
 
 
 def _merge_levels(levels: Indices, rows: int) -> Indices:
-    """Levels by their place in `LEVELS`, as levels; columns too few to be worth a search go to the next lower one."""
+    """Levels from their indices in `LEVELS`; columns too few to be worth a search get the next lower level."""
     sizes = np.bincount(levels, minlength=len(LEVELS))
     lowered = list(range(len(LEVELS)))
     for place in range(len(LEVELS) - 1, 0, -1):

@@ -14,13 +14,21 @@ Indices = NDArray[np.int64]
 Tail = Callable[[int, int], int]
 
 WORD = 64
-# So many uniforms in several rows are not drawn before it is known which of them may matter (sparse.py).
+# Tables of several rows with this many uniforms or more draw only those that may matter (sparse_uniforms.py).
 LARGE = 1 << 14
 
 
 @dataclass(frozen=True)
 class SparseHits:
-    """Uniforms that were looked for: all of some columns, and single ones of others, in ascending order of rows."""
+    """Uniforms found by a search: all rows of some columns, and single cells of others, in ascending order of rows.
+
+    Attributes:
+        every: Columns found in all rows.
+        full: Their words, a row for each row of the table.
+        row: Row of each single cell.
+        column: Column of each single cell.
+        word: Word of each single cell.
+    """
 
     every: Indices
     full: Words
@@ -29,7 +37,7 @@ class SparseHits:
     word: Words
 
     def rows(self, first: int, last: int) -> SparseHits:
-        """What was found in some rows, which are counted from the first of them."""
+        """Those in rows `first` to `last`, without the last; rows are counted from `first`."""
         one = slice(*self.row.searchsorted([first, last]))
         return SparseHits(self.every, self.full[first:last], self.row[one] - first, self.column[one], self.word[one])
 
@@ -37,9 +45,10 @@ class SparseHits:
 class Uniforms:
     """A table of uniforms in (0, 1). Row after row, uniform `index` is `0.b₁b₂b₃…` in binary.
 
-    words        the first 64 bits of each
-    first_bits   how many bits may be used before refinement starts (64; fewer in tests)
-    tail         `tail(index, bits)`: the first `bits` bits after the 64th
+    Attributes:
+        words: First 64 bits of each.
+        first_bits: Bits that may be used before refinement starts (64; fewer in tests).
+        tail: `tail(index, bits)` returns the first `bits` bits after the 64th.
     """
 
     def __init__(self, words: Words, first_bits: int, tail: Tail) -> None:
@@ -49,20 +58,21 @@ class Uniforms:
 
     @property
     def words(self) -> Words:
-        """The first 64 bits of each."""
+        """First 64 bits of each uniform."""
         return self._drawn
 
     @property
     def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
         rows, columns = self._drawn.shape
         return rows, columns
 
     def words_at(self, positions: Indices) -> Words:
-        """The first 64 bits of some, counted row after row."""
+        """First 64 bits of some uniforms, whose indices count row after row."""
         return self.words.ravel()[positions]
 
     def hits_above(self, least: Words) -> SparseHits:
-        """Every uniform whose word is no less than that of its column; others may come along."""
+        """All uniforms with a word of at least `least[column]`; a subclass may include others."""
         rows, columns = self.shape
         places = np.flatnonzero(self.words >= least)
         starts = np.arange(rows + 1) * columns
@@ -71,23 +81,23 @@ class Uniforms:
         return SparseHits(none, self.words[:, none], row, places - starts[row], self.words.ravel()[places])
 
     def prefix(self, index: int, bits: int) -> int:
-        """The first `bits` bits of one uniform, as a whole number."""
+        """First `bits` bits of one uniform, as an integer."""
         (first,) = self.prefixes([index], min(bits, WORD))
         return first if bits <= WORD else (first << (bits - WORD)) | self.tail(index, bits - WORD)
 
     def prefixes(self, indices: Sequence[int], bits: int) -> list[int]:
-        """The first `bits` bits of several uniforms, at most 64, as whole numbers."""
+        """First `bits` bits of several uniforms, at most 64, as integers."""
         words = self.words_at(np.array(indices, dtype=np.int64))
         return [word >> (WORD - bits) for word in words.tolist()]
 
     def ball(self, index: int, bits: int) -> arb:
-        """A ball that contains the uniform, from its first `bits` bits: midpoint of the interval, half its width."""
+        """A ball that contains the uniform: the interval of all numbers with its first `bits` bits."""
         middle = fmpz(2 * self.prefix(index, bits) + 1)
         return arb(middle, 1) * arb(2) ** -(bits + 1)
 
 
 def select_columns(uniforms: Uniforms, columns: NDArray[np.int64]) -> Uniforms:
-    """Some columns of a table, others in every row; they are the same uniforms, with the same tails."""
+    """Some columns of a table, different ones in every row; the uniforms and their tails are the same."""
     width, many = uniforms.shape[1], columns.shape[1]
 
     def tail(index: int, bits: int) -> int:
@@ -99,7 +109,7 @@ def select_columns(uniforms: Uniforms, columns: NDArray[np.int64]) -> Uniforms:
 
 
 def rearrange(uniforms: Uniforms, positions: Indices) -> Uniforms:
-    """Some uniforms of a table, counted row after row, in a table of another shape; the same ones, with their tails."""
+    """Some uniforms of a table, by indices that count row after row, with their tails, as a table of another shape."""
 
     def tail(index: int, bits: int) -> int:
         return uniforms.tail(int(positions.flat[index]), bits)
@@ -108,14 +118,14 @@ def rearrange(uniforms: Uniforms, positions: Indices) -> Uniforms:
 
 
 def interleave(parts: Sequence[Uniforms], groups: int) -> Uniforms:
-    """Tables with equally many columns for every group: all columns of the first group come first, and so on."""
+    """Join tables with equally many columns for every group: all columns of the first group come first, and so on."""
     (rows,) = {part.shape[0] for part in parts}
     shaped = [(part, part.shape[1] // groups) for part in parts]
     depth = sum(width for _, width in shaped)
     blocks = [part.words.reshape(rows, groups, width) for part, width in shaped]
 
     def tail(index: int, bits: int) -> int:
-        group, rank = divmod(index, depth)  # groups are counted through all rows
+        group, rank = divmod(index, depth)  # the number of the group counts through all rows
         for part, width in shaped:
             if rank < width:
                 return part.tail(group * width + rank, bits)

@@ -1,8 +1,8 @@
-"""Points of the unit interval in the coordinate a noise law wants, without losing digits at either end.
+"""Points of the unit interval in the coordinates that noise laws need, accurate at both ends.
 
 A uniform U is also an arrival time `E = -ln U` (standard exponential) and a Gumbel value `g = -ln E`. The largest of n
-independent uniforms has `g + ln n` in the last coordinate, whatever the size of n: that is what makes a group of
-n equal counts one draw (D9).
+independent uniforms has the law of `g + ln n` in the last coordinate, for any n, so a group of n equal counts is one
+draw (D9).
 """
 
 from __future__ import annotations
@@ -28,22 +28,25 @@ class Points:
 
     @cached_property
     def log_u(self) -> Floats:
-        with np.errstate(divide="ignore"):  # U = 0 is an open end: minus infinity is the right answer
+        """Logarithm of U."""
+        with np.errstate(divide="ignore"):  # minus infinity is the correct value at U = 0
             return np.where(self._u < 0.5, np.log(self._u), np.log1p(-self._v))
 
     @cached_property
     def log_v(self) -> Floats:
+        """Logarithm of 1 - U."""
         with np.errstate(divide="ignore"):
             return np.where(self._v < 0.5, np.log(self._v), np.log1p(-self._u))
 
     @cached_property
     def gumbel(self) -> Floats:
+        """Gumbel value, -ln(-ln U)."""
         with np.errstate(divide="ignore"):
             return -np.log(-self.log_u)
 
 
 class RoughPoints(Points):
-    """The same at full speed from u alone; good to 2^-26 while u stays 2^-24 away from 0 and 1."""
+    """Points computed from u alone, for speed; the error is below 2^-26 while u is at least 2^-24 away from 0 and 1."""
 
     def __init__(self, u: Floats) -> None:
         super().__init__(u, u)
@@ -58,7 +61,7 @@ class RoughPoints(Points):
 
     @cached_property
     def gumbel(self) -> Floats:
-        work = np.log2(self._u)  # where the processor has no natural logarithm for arrays, it often has this one
+        work = np.log2(self._u)  # vectorised by NumPy on processors where the natural logarithm is not
         np.negative(work, out=work)
         np.log2(work, out=work)
         work *= -LN2
@@ -74,14 +77,14 @@ class GumbelPoints(Points):
 
     @cached_property
     def log_u(self) -> Floats:
-        with np.errstate(over="ignore"):  # g = -inf: U = 0
+        with np.errstate(over="ignore"):  # an overflow gives the correct value, minus infinity
             return -np.exp(-self.gumbel)
 
     @cached_property
     def log_v(self) -> Floats:
         with np.errstate(over="ignore"):
             arrival = np.maximum(np.exp(-self.gumbel), _TINY)
-        # ln(1 - e^-E): by expm1 for small E, by log1p for large E, so that neither end cancels
+        # ln(1 - e^-E) by expm1 for small E and by log1p for large E, so that neither end cancels.
         with np.errstate(divide="ignore"):
             close = np.where(arrival < LN2, np.log(-np.expm1(-arrival)), np.log1p(-np.exp(-arrival)))
-        return np.minimum(close, -self.gumbel)  # 1 - e^-E < E, and all but equal where E is as small as a double can be
+        return np.minimum(close, -self.gumbel)  # a bound, since 1 - e^-E < E, and accurate for tiny E

@@ -1,4 +1,4 @@
-"""A report in a folder: CSV and JSON for programs, HTML and SVG for people. Each file is replaced as a whole."""
+"""Report files: CSV and JSON for programs, HTML and SVG for people; each is replaced as a whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from crestline.reports.tabular import column_names, rows, to_csv, to_json
 
 
 def publish(series: ReportRun, folder: Path, ledger: Ledger) -> list[Path]:
-    """Write `NAME.csv`, `NAME.json`, `NAME.svg` and `NAME.html`."""
+    """Write `NAME.csv`, `NAME.json`, `NAME.svg` and `NAME.html`, and return their paths.
+
+    Raises ParameterError where the folder cannot be written.
+    """
     contents = {"csv": to_csv(series), "json": to_json(series), "svg": series.svg(), "html": page(series, ledger)}
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -25,7 +28,7 @@ def publish(series: ReportRun, folder: Path, ledger: Ledger) -> list[Path]:
 
 
 def page(series: ReportRun, ledger: Ledger) -> str:
-    """One page that needs nothing else: the picture, the promises, the table."""
+    """HTML page of a report, without other files: the chart, what the budget guarantees, the table."""
     report = series.report
     fields = column_names(series)
     head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in fields)
@@ -33,23 +36,24 @@ def page(series: ReportRun, ledger: Ledger) -> str:
     lines = "".join(
         f"<tr>{''.join(f'<td>{_cell(row[name])}</td>' for name in fields)}</tr>" for row in rows(newest_first)
     )
-    opened = sum(account.span == 1 for account in ledger.periods())
-    said = "".join(f"<p>{escape(line)}</p>" for line in promise_texts(ledger.budget, opened))
+    period_count = sum(account.span == 1 for account in ledger.periods())
+    promises = "".join(f"<p>{escape(line)}</p>" for line in promise_texts(ledger.budget, period_count))
     title = f"{report.name}, every {report.every} since {report.since}"
     return (
         f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"/><title>{escape(title)}</title></head><body>'
-        f"<h1>{escape(title)}</h1>{series.svg()}{said}<p>A gap means that an edition stopped before this item, on "
-        "purpose, or was missed; it does not mean that nobody had it.</p>"
+        f"<h1>{escape(title)}</h1>{series.svg()}{promises}<p>A gap means that an edition stopped before this item, on "
+        "purpose, or was missed; it does not mean that no user had it.</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></body></html>\n"
     )
 
 
 def _cell(value: object) -> str:
+    """A value as the text of a table cell."""
     return "" if value is None else escape(str(value))
 
 
 def _replace_file(path: Path, text: str) -> Path:
-    """Whoever reads meanwhile sees the old file or the new one, never a part."""
+    """Replace a file as a whole, so that a reader sees the old content or the new, never a part."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.write_text(text, encoding="utf-8")
     beside.replace(path)

@@ -1,5 +1,7 @@
-"""The ranking over time as a bump chart: a line for each item, from rank to rank, with a gap where an edition has it
-not. A plain SVG without scripts or styles of its own, so that it can be published, mailed, and put into any page."""
+"""Ranking over time as a bump chart: a line for each item, from rank to rank, with a gap where an edition lacks it.
+
+The chart is a plain SVG without scripts or style sheets, so that it can be published, mailed, and put into any page.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,15 @@ from crestline.reports.tabular import item_text
 if TYPE_CHECKING:
     from crestline.reports.report import Edition, ReportRun
 
-# Told apart by people who do not tell all colours apart (Okabe and Ito); from the ninth on, with a dashed line.
+# Distinguishable with colour blindness (Okabe and Ito); from the ninth item on they repeat, with dashed lines.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#8c6d31")
 _STEP, _ROW, _TOP, _LEFT = 56, 34, 34, 56
 _MOST_LETTERS = 28
-_NARROWEST = 4  # editions: room for the head of a short report
+_NARROWEST = 4  # least width in editions, so that the label of a short report fits
 
 
 def rank_chart(series: ReportRun) -> str:
-    """The picture as text."""
+    """The chart as SVG text."""
     editions, ranks = series.editions, max([series.report.question.k, *(len(one.items) for one in series.editions)])
     placed = _ranks_of_items(editions)
     words = max((len(_shorten(item)) for item in placed), default=0)
@@ -43,7 +45,7 @@ def rank_chart(series: ReportRun) -> str:
 
 
 def _ranks_of_items(editions: Sequence[Edition]) -> dict[str, list[tuple[int, int]]]:
-    """Each item with its (edition, rank) pairs; those that were ranked best, in the newest edition, first."""
+    """(edition, rank) pairs of each item, the best ranked items of the newest edition first."""
     found: dict[str, list[tuple[int, int]]] = {}
     for place, edition in enumerate(editions):
         for rank, item in enumerate(edition.items, start=1):
@@ -52,6 +54,7 @@ def _ranks_of_items(editions: Sequence[Edition]) -> dict[str, list[tuple[int, in
 
 
 def _ranks(ranks: int, editions: int) -> str:
+    """Lines and numbers of the ranks."""
     end = _x(max(editions, 1) - 1) + 14
     lines = (
         f'<line x1="{_LEFT - 14}" x2="{end}" y1="{_y(rank)}" y2="{_y(rank)}" stroke="#e4e4e4"/>'
@@ -62,7 +65,7 @@ def _ranks(ranks: int, editions: int) -> str:
 
 
 def _column(place: int, edition: Edition, ranks: int) -> str:
-    """The label of an edition; where it stopped or was missed, a band below its last item says so."""
+    """Label of an edition; where it stopped or was missed, with a band below its last item that states so."""
     x, bottom = _x(place), _y(ranks) + 16
     label = (
         f'<text x="{x}" y="{bottom + 14}" text-anchor="middle" fill="#555555" font-size="10">{edition.period}</text>'
@@ -80,7 +83,7 @@ def _column(place: int, edition: Edition, ranks: int) -> str:
 
 
 def _line(item: str, places: Sequence[tuple[int, int]], colour: str, *, dashed: bool) -> str:
-    """Strokes between neighbouring editions, and a dot for each."""
+    """Strokes of an item between consecutive editions, and a dot for each."""
     dash = ' stroke-dasharray="5 3"' if dashed else ""
     strokes = "".join(
         f'<path d="M{_x(a)} {_y(b)}C{_x(a) + _STEP // 2} {_y(b)} {_x(c) - _STEP // 2} {_y(d)} {_x(c)} {_y(d)}" '
@@ -94,7 +97,7 @@ def _line(item: str, places: Sequence[tuple[int, int]], colour: str, *, dashed: 
 
 
 def _names(placed: Mapping[str, Sequence[tuple[int, int]]], colours: Mapping[str, str], editions: int) -> str:
-    """Items of the newest ranking are named at the right; those that fell out before, above their last dot."""
+    """Names of the items: of the newest ranking at the right, of others above their last dot."""
     newest = max((places[-1][0] for places in placed.values()), default=0)
     parts = []
     for item, places in placed.items():
@@ -109,12 +112,15 @@ def _names(placed: Mapping[str, Sequence[tuple[int, int]]], colours: Mapping[str
 
 
 def _shorten(item: str) -> str:
+    """The name of an item, cut where it is too long."""
     return item if len(item) <= _MOST_LETTERS else item[: _MOST_LETTERS - 1] + "…"
 
 
 def _x(place: int) -> int:
+    """Horizontal position of an edition."""
     return _LEFT + place * _STEP
 
 
 def _y(rank: int) -> int:
+    """Vertical position of a rank."""
     return _TOP + (rank - 1) * _ROW

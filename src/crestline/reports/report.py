@@ -1,7 +1,7 @@
-"""A recurring report: which periods are due by the clock, and each of them asked once.
+"""Recurring reports: which periods are due by the clock, and the answers of each.
 
 Whether a period is asked depends on the clock and on the ledger, never on rows (P16.1). An answer is stored under the
-name of the report and the period, so a report that runs again serves what is there, and after downtime it catches up.
+name of the report and the period, so a report that runs again serves stored answers, and asks what it missed.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from crestline.sources.source import Source
 
 Status: TypeAlias = Literal["published", "stopped", "missed"]
 
-MOST_PERIODS = 1000  # of one report
+MOST_PERIODS = 1000  # periods of one report
 MOST_AHEAD = 100
-_VERSION = "report "  # how the versions of reports begin
-_MADE_OF = {
+_VERSION = "report "  # prefix of the data versions under which answers of reports are stored
+_MADE_OF = {  # for each period of a budget, the periods of a report that consist of whole ones
     "day": KINDS,
     "week": ("week",),
     "month": ("month", "quarter", "year"),
@@ -42,13 +42,14 @@ _MADE_OF = {
 
 @dataclass(frozen=True)
 class Report:
-    """A question that is asked again for each day, week, month, quarter or year.
+    """A question that is asked for each day, week, month, quarter or year.
 
-    name       its answers are stored in the ledger under this name
-    question   without periods: those follow from the clock
-    every      how long a period of the report is: a period of the budget, or several of them
-    since      the first period that is reported
-    ahead      for how many periods that have not ended its cost is reserved, so that no other question takes it
+    Attributes:
+        name: Name under which its answers are stored in the ledger.
+        question: Question without periods; the clock determines these.
+        every: Period of the report, which is one period of the budget or several.
+        since: Label of the first period.
+        ahead: Number of periods that have not ended for which the cost is reserved.
     """
 
     name: str
@@ -68,7 +69,7 @@ class Report:
             raise QuestionError(f"{self.since!r} does not begin with a {self.every}: name one to start with")
 
     def check(self, calendar: Calendar) -> None:
-        """Refuse a report whose periods are no whole periods of the budget."""
+        """Raise QuestionError if a period of the report does not consist of whole periods of the budget."""
         if self.every not in _MADE_OF[calendar.per]:
             raise QuestionError(
                 f"a report of every {self.every} cannot be made of {calendar.per}s, by which the budget is: take "
@@ -76,7 +77,10 @@ class Report:
             )
 
     def due_periods(self, calendar: Calendar, now: datetime) -> list[str]:
-        """The periods of the report that have ended, by the clock and in the calendar's time zone."""
+        """Labels of the periods of the report that have ended, by the clock and in the calendar's time zone.
+
+        Raises QuestionError if there are more than 1000.
+        """
         running = Calendar(self.every, calendar.time, calendar.zone).running_period(now)
         start = period_index(self.every, label_days(self.since)[0])
         if running - start > MOST_PERIODS:
@@ -84,19 +88,19 @@ class Report:
         return [period_label(self.every, index) for index in range(start, running)]
 
     def coming_periods(self, calendar: Calendar, now: datetime) -> list[str]:
-        """The periods of the report that have not ended and are reserved ahead: the running one is the first."""
+        """Labels of the periods that have not ended and are reserved ahead, beginning with the one that is running."""
         running = Calendar(self.every, calendar.time, calendar.zone).running_period(now)
         start = max(running, period_index(self.every, label_days(self.since)[0]))
         return [period_label(self.every, index) for index in range(start, running + self.ahead)]
 
     def version(self, label: str) -> str:
-        """Under which version of the data an answer is stored: a public label, which no row decides."""
+        """Data version under which the answer of a period is stored: a public label, which depends on no row."""
         return f"{_VERSION}{self.name} {label}"
 
 
 @dataclass(frozen=True)
 class Edition:
-    """What came of one period. Without an answer it was missed, and `reason` says why."""
+    """Answer of one period of a report; without an answer it was missed, for `reason`."""
 
     period: str
     status: Status
@@ -105,16 +109,18 @@ class Edition:
 
     @property
     def items(self) -> tuple[Label, ...]:
+        """Items of the answer, in order; empty without an answer."""
         return () if self.answer is None else self.answer.listed_items
 
     @property
     def counts(self) -> tuple[Fraction, ...] | None:
+        """Noisy counts of the items, if the report asks for them."""
         return None if self.answer is None else self.answer.counts
 
 
 @dataclass(frozen=True)
 class ReservedPeriod:
-    """A period that has not ended, and whether the report's cost is reserved in it; if not, `reason` says why."""
+    """A period that has not ended, and whether the report's cost is reserved in it; if not, `reason` states why."""
 
     period: str
     reserved: bool
@@ -123,18 +129,25 @@ class ReservedPeriod:
 
 @dataclass(frozen=True)
 class ReportRun:
-    """A report so far: its editions in order of time."""
+    """Editions of a report up to now.
+
+    Attributes:
+        report: The report.
+        editions: Its editions, in order of time.
+        asked: Number of editions that were asked in this run.
+        ahead: Periods that have not ended, with their reservations.
+    """
 
     report: Report
     editions: tuple[Edition, ...]
-    asked: int = 0  # how many of them were asked in this run
+    asked: int = 0
     ahead: tuple[ReservedPeriod, ...] = ()
 
     def __len__(self) -> int:
         return len(self.editions)
 
     def rows(self) -> list[dict[str, object]]:
-        """One row for each item of each edition; an edition without items has one row that says why."""
+        """One row for each item of each edition; an edition without items has one row, with the reason."""
         from crestline.reports.tabular import rows
 
         return rows(self)
@@ -146,7 +159,7 @@ class ReportRun:
         return pandas.DataFrame(self.rows())
 
     def svg(self) -> str:
-        """The ranking over time as a picture."""
+        """Chart of the ranking over time, as SVG."""
         from crestline.reports.rank_chart import rank_chart
 
         return rank_chart(self)
@@ -156,8 +169,18 @@ class ReportRun:
 
 
 def run_report(report: Report, *, source: Source, ledger: Ledger, entropy: Entropy, asking: bool = True) -> ReportRun:
-    """The report so far. What is due and was never asked is asked now, and what is wanted ahead is reserved, unless
-    `asking` is off; nothing twice."""
+    """Ask what is due and was never asked, reserve what is wanted ahead, and return all editions.
+
+    Args:
+        report: The report.
+        source: Source of the rows.
+        ledger: Ledger with a budget by period.
+        entropy: Source of random bits.
+        asking: False asks and reserves nothing, and returns the editions that there are.
+
+    Raises:
+        QuestionError: The budget is not by period, or its periods do not make up those of the report.
+    """
     now, budget = ledger.now(), ledger.budget
     if budget.calendar is None:
         raise QuestionError("a report needs a budget by period, such as per='week', time='day': its periods pay")
@@ -183,28 +206,27 @@ def run_report(report: Report, *, source: Source, ledger: Ledger, entropy: Entro
 
 
 def give_back_others(ledger: Ledger, names: Collection[str]) -> list[str]:
-    """Give back what is reserved ahead for reports that are not among these; the versions they were reserved for."""
-    given = []
+    """Give back what is reserved ahead for reports with other names, and return the data versions concerned."""
+    versions = []
     for entry in ledger.reserved_ahead():
         version = str(entry.content["data_version"])
         name = version.removeprefix(_VERSION).rpartition(" ")[0]
         if version.startswith(_VERSION) and name not in names:
             ledger.give_back(entry)
-            given.append(version)
-    return given
+            versions.append(version)
+    return versions
 
 
 @dataclass(frozen=True)
 class _PreviousQuestions:
-    """By version: the receipts of what was asked or taken up, whatever became of it, and what is reserved ahead."""
+    """Questions in the ledger, by data version: receipts of those asked, answered or not, and reservations ahead."""
 
     taken: Mapping[str, int]
     ahead: Mapping[str, Entry]
 
 
 def _previous_questions(ledger: Ledger) -> _PreviousQuestions:
-    """What the ledger knows. A question that was reserved is never reserved again, whatever became of it; unless it was
-    given back, because it was never sent."""
+    """Questions in the ledger; one that was reserved is not asked again, unless it was given back as never sent."""
     entries = ledger.history()
     begun = {entry.receipt for entry in entries if entry.kind in ("begun", "settled")}
     unsent = {entry.receipt for entry in entries if entry.kind == "voided"}
@@ -221,6 +243,7 @@ def _previous_questions(ledger: Ledger) -> _PreviousQuestions:
 
 
 def _edition_from_ledger(ledger: Ledger, label: str, number: int) -> Edition:
+    """Edition of a question that was asked before; missed if it has no answer."""
     found = ledger.answer(number)
     if found is None:
         return Edition(label, "missed", reason="charged, and lost before it was answered; it is not asked again")
@@ -229,18 +252,21 @@ def _edition_from_ledger(ledger: Ledger, label: str, number: int) -> Edition:
 
 @dataclass(frozen=True)
 class _ReportRunner:
-    """Asks a report's question of one period, or reserves what that will cost."""
+    """Asks a report's question for one period, or reserves its cost."""
 
     report: Report
     source: Source
     ledger: Ledger
     entropy: Entropy
 
-    def ask_edition(self, label: str, held: Entry | None) -> Edition:
-        """Ask now, at the expense of what was reserved ahead where there is something."""
+    def ask_edition(self, label: str, reservation: Entry | None) -> Edition:
+        """Ask the question for a period, from the reservation made ahead if there is one.
+
+        A budget that is exhausted, or a source that fails, makes a missed edition.
+        """
         try:
             prepared = self._prepare_period(label)
-            reserved = self._reservation_for(label, prepared, held)
+            reserved = self._reservation_for(label, prepared, reservation)
             answer = ask(
                 prepared,
                 source=self.source,
@@ -253,11 +279,13 @@ class _ReportRunner:
             return Edition(label, "missed", reason=str(error))
         return _edition_of_answer(label, answer)
 
-    def reserve_period(self, label: str, held: Entry | None) -> ReservedPeriod:
-        """Reserve, unless that was done, and if every account can pay: what does not fit is not asked for, so that no
-        refusal is written down."""
+    def reserve_period(self, label: str, reservation: Entry | None) -> ReservedPeriod:
+        """Reserve the cost of a period, unless that was done, or an account cannot pay.
+
+        A cost that does not fit is not submitted to the ledger, so that it records no refusal.
+        """
         prepared = self._prepare_period(label)
-        if self._reservation_for(label, prepared, held) is not None:
+        if self._reservation_for(label, prepared, reservation) is not None:
             return ReservedPeriod(label, True)
         if not all(
             cost_fits(part.account.balance, prepared.cost, part.times)
@@ -269,18 +297,21 @@ class _ReportRunner:
         )
         return ReservedPeriod(label, True)
 
-    def _reservation_for(self, label: str, prepared: Prepared, held: Entry | None) -> int | None:
+    def _reservation_for(self, label: str, prepared: Prepared, reservation: Entry | None) -> int | None:
+        """Number of the reservation made ahead, if it is for this period's question."""
         version = self.report.version(label)
         return reservation_for_question(
-            held, prepared, source=self.source, entropy=self.entropy, ledger=self.ledger, version=version
+            reservation, prepared, source=self.source, entropy=self.entropy, ledger=self.ledger, version=version
         )
 
     def _prepare_period(self, label: str) -> Prepared:
+        """The report's question for a period, with its mechanism."""
         budget = self.ledger.budget
-        assert budget.calendar is not None, "checked by whoever runs the report"
+        assert budget.calendar is not None, "checked by `run_report`"
         question = replace(self.report.question, period=budget.calendar.covering_periods(*label_days(label)))
         return prepare(question, budget=budget, limits=self.source.limits, now=self.ledger.now())
 
 
 def _edition_of_answer(label: str, answer: Answer) -> Edition:
+    """Edition with an answer: stopped if the answer did, else published."""
     return Edition(label, "stopped" if answer.stopped else "published", answer)

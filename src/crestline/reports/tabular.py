@@ -1,4 +1,4 @@
-"""A report as rows, as CSV and as JSON (pure). None says more than its answers do."""
+"""Rows, CSV and JSON of a report; they contain nothing that its answers do not."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from crestline.answer.tabular import printable_text
 if TYPE_CHECKING:
     from crestline.reports.report import Edition, ReportRun
 
-COVERAGE = ("reached_users", "all_users")  # of all items of an edition together, where coverage was asked for
+COVERAGE = ("reached_users", "all_users")  # columns of a report that asks for coverage; equal in all rows of an edition
 FIELDS = ("period", "status", "rank", "item", "noisy_count", "reason")
 
 
 def column_names(series: ReportRun) -> tuple[str, ...]:
-    """The columns of its rows."""
+    """Names of the columns of a report."""
     return (*FIELDS, *COVERAGE) if series.report.question.coverage else FIELDS
 
 
 def rows(series: ReportRun) -> list[dict[str, object]]:
-    """One row for each item of each edition; an edition without items has one row that says why."""
+    """One row for each item of each edition; an edition without items has one row, with the reason."""
     fields = column_names(series)
     return [{name: row[name] for name in fields} for edition in series.editions for row in _edition_rows(edition)]
 
 
 def _edition_rows(edition: Edition) -> list[dict[str, object]]:
+    """Rows of one edition, without the columns that a report leaves out."""
     whole = {"period": edition.period, "status": edition.status}
     reached = _coverage(edition)
     if not edition.items:
@@ -48,7 +49,7 @@ def _edition_rows(edition: Edition) -> list[dict[str, object]]:
 
 
 def _coverage(edition: Edition) -> dict[str, object]:
-    """How many users the items of an edition reach together, in each of its rows; nothing where it was not asked."""
+    """Coverage of the items of an edition; None in both columns where it was not asked for."""
     found = None if edition.answer is None else edition.answer.coverage
     if found is None:
         return dict.fromkeys(COVERAGE)
@@ -56,11 +57,12 @@ def _coverage(edition: Edition) -> dict[str, object]:
 
 
 def item_text(item: object) -> str:
-    """An item in words; several columns side by side."""
+    """Label of an item as text; those of several columns are joined."""
     return " · ".join(map(printable_text, item)) if isinstance(item, tuple) else printable_text(item)
 
 
 def to_csv(series: ReportRun) -> str:
+    """The rows as CSV."""
     out = io.StringIO()
     writer = csv.DictWriter(out, column_names(series), lineterminator="\n")
     writer.writeheader()
@@ -69,7 +71,7 @@ def to_csv(series: ReportRun) -> str:
 
 
 def to_json(series: ReportRun) -> str:
-    """The rows by edition, with each answer whole."""
+    """The editions as JSON, each with its whole answer."""
     report = series.report
     editions = [
         {
@@ -84,5 +86,5 @@ def to_json(series: ReportRun) -> str:
 
 
 def _without_bill(answer: dict[str, object]) -> dict[str, object]:
-    """Where the ledger is, is not the readers' business."""
+    """An answer without its bill and the address of the ledger, which readers need not know."""
     return {name: value for name, value in answer.items() if name not in ("bill", "stored")}

@@ -28,6 +28,7 @@ def call(folder: Path, name: str = "questions.jsonl", *more: str) -> list[str]:
     return ["ask", str(folder / name), *where, *more]
 
 
+@pytest.mark.long
 def test_answers_are_json_lines_in_a_pipe(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(call(folder)) == 0
     answers = [Answer.from_dict(json.loads(line)) for line in capsys.readouterr().out.splitlines()]
@@ -47,6 +48,7 @@ def test_what_price_fit_writes_can_be_asked(folder: Path, capsys: pytest.Capture
     assert "Paid: " in shown
 
 
+@pytest.mark.long
 def test_a_refusal_names_its_question_after_what_was_answered(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "greedy.json").write_text(
         json.dumps([{"k": 1, "item": "title"}, {"k": 1, "item": "title", "epsilon": 50}])

@@ -35,6 +35,7 @@ def test_json_and_csv(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(0 <= float(row["ratio"]) <= 1 for row in rows)
 
 
+@pytest.mark.long
 def test_published_percentiles_and_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = tmp_path / "plan.svg"
     shape = ["--users", "107092", "--items", "100000", "--shape", "percentiles:50:2,99:24,100:2931"]
@@ -61,6 +62,7 @@ def test_a_file_is_only_read_when_declared_public(loans: Path, capsys: pytest.Ca
     assert "add --public" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_public_file(loans: Path, capsys: pytest.CaptureFixture[str]) -> None:
     on = ["--on", str(loans), "--public", "--user", "reader", "--item", "title"]
     assert run([*QUESTION, *ONE, *on, "--format", "json"]) == 0

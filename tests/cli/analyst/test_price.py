@@ -54,6 +54,7 @@ def test_one_question_on_a_ledger(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert ledger.remaining() == ledger.budget.limit  # nothing was asked
 
 
+@pytest.mark.long
 def test_every_kind_of_file_says_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = []
     for name, text in FILES.items():

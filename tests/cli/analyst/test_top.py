@@ -128,6 +128,7 @@ def test_an_interrupt_ends_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert "stays charged" in capsys.readouterr().err
 
 
+@pytest.mark.engines
 def test_the_module_is_the_command() -> None:
     shown = subprocess.run([sys.executable, "-m", "crestline", "--version"], capture_output=True, text=True, check=True)
     assert shown.stdout.startswith("crestline ")
@@ -160,6 +161,7 @@ def test_a_sum_is_ranked_on_request(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "needs clip" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_stated_version_decides_what_is_stored(loans: Path, capsys: pytest.CaptureFixture[str]) -> None:
     books = loans.with_name("ledger.db")
     assert run(["ledger", "create", str(books), "--epsilon", "9", "--delta", "1e-4"]) == 0
@@ -176,6 +178,7 @@ def test_a_stated_version_decides_what_is_stored(loans: Path, capsys: pytest.Cap
     assert not stored("2026-12")
 
 
+@pytest.mark.long
 def test_a_short_csv_is_pointed_out_on_standard_error(loans: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["top", str(loans), *CALL, "--format", "csv"]) == 0
     shown = capsys.readouterr()
@@ -183,6 +186,7 @@ def test_a_short_csv_is_pointed_out_on_standard_error(loans: Path, capsys: pytes
     assert "2 of 3 items: it stopped on purpose" in shown.err
 
 
+@pytest.mark.long
 def test_with_a_ledger_epsilon_and_delta_may_be_left_out(loans: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ledger = loans.with_name("ledger.db")
     assert run(["ledger", "create", str(ledger), "--epsilon", "2", "--delta", "1e-6"]) == 0
@@ -191,4 +195,4 @@ def test_with_a_ledger_epsilon_and_delta_may_be_left_out(loans: Path, capsys: py
     assert run([*question, "--ledger", str(ledger), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["guarantee"]["delta"] == 2e-9  # a 500th
     assert run(question) == 2
-    assert "say how much may be spent" in capsys.readouterr().err
+    assert "give epsilon and delta, the total of the answer" in capsys.readouterr().err

@@ -51,6 +51,7 @@ def test_the_part_of_a_total_is_larger_with_a_better_theorem(capsys: pytest.Capt
     assert found["optimum"] > 1.25 * found["Dong et al."]
 
 
+@pytest.mark.long
 def test_tables_round_to_the_safe_side(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["account", "-k", "10", "--epsilon", "0.1", "--format", "table"]) == 0
     assert "0.700206" in capsys.readouterr().out  # 0.7002051… up
@@ -80,11 +81,13 @@ def test_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert f">{name}</text>" in text
 
 
+@pytest.mark.long
 def test_the_figure_shows_bounded_range_below_the_optimum_for_pure_steps() -> None:
     found = {row["accountant"]: row["ratio"] for row in ratio_rows("0.1", "1e-6", 60) if row["k"] == 60}
     assert found["optimum"] < found["Rényi"] < found["Dong et al."] < found["bounded range"] < 1 < found["advanced"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

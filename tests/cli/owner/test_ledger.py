@@ -126,6 +126,7 @@ def test_show_as_csv_is_exact(books: Path, shell: Shell) -> None:
     assert len(rows) == 4
 
 
+@pytest.mark.long
 def test_history_in_all_forms(books: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "220")
     kinds = ["opened", "opened", "reserved", "settled", "answered", "refused", "reserved"]
@@ -138,6 +139,7 @@ def test_history_in_all_forms(books: Path, shell: Shell, monkeypatch: pytest.Mon
     assert shell("history", books, "--dataset", "nothing")[0] == 4
 
 
+@pytest.mark.long
 def test_verify_says_so_and_exits_with_1_when_something_is_wrong(books: Path, shell: Shell) -> None:
     code, out, _ = shell("verify", books, "--format", "table")
     assert code == 0
@@ -157,6 +159,7 @@ def test_verify_says_so_and_exits_with_1_when_something_is_wrong(books: Path, sh
     assert "removed" in shell("verify", books, "--format", "csv")[1]
 
 
+@pytest.mark.long
 def test_an_export_holds_all_that_is_needed_to_check_the_chain(books: Path, shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "out.jsonl"
     assert shell("export", books, "-o", file)[0] == 0
@@ -172,6 +175,7 @@ def test_an_export_holds_all_that_is_needed_to_check_the_chain(books: Path, shel
     assert [row["sequence"] for row in rows] == [str(entry["sequence"]) for entry in entries]
 
 
+@pytest.mark.long
 def test_an_export_that_cannot_be_written(books: Path, shell: Shell, tmp_path: Path) -> None:
     code, _, err = shell("export", books, "-o", tmp_path / "no" / "where")
     assert code == 2
@@ -221,6 +225,7 @@ def test_an_analyst_is_added_later(tmp_path: Path, shell: Shell) -> None:
     assert "NAME:EPSILON:DELTA" in err
 
 
+@pytest.mark.long
 def test_a_budget_by_period_is_shown_as_a_calendar(tmp_path: Path, shell: Shell) -> None:
     path = tmp_path / "ledger.db"
     options = ("--epsilon", 1, "--delta", "1e-6", "--kind", "pure", "--per", "month", "--time", "day")

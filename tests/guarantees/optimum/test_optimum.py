@@ -57,6 +57,7 @@ def test_the_oracle_knows_the_printed_single_step() -> None:
     assert bisect(1e-6, 1.0, lambda a: one_step(np.array([a]), 1.0)[0]) == pytest.approx(0.998409247349, rel=5e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("epsilon", ["0.1", "1"])
 @pytest.mark.parametrize("delta", ["1e-2", "1e-6"])
@@ -131,6 +132,7 @@ def test_a_test_costs_less_than_two_sided_noise_of_its_size() -> None:
     assert one_sided < two_sided * Fraction(98, 100)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("k", "epsilon"), [(3, "0.5"), (30, "0.1"), (200, "0.02")])
 def test_a_finer_grid_changes_little_and_only_downwards(k: int, epsilon: str) -> None:
     coarse, fine = (
@@ -164,6 +166,7 @@ kinds = st.one_of(
 parts = st.builds(RepeatedStep, kinds, st.integers(1, 5))
 
 
+@pytest.mark.long
 @given(st.lists(parts, min_size=1, max_size=3), st.integers(2, 9))
 @settings(max_examples=20)
 def test_it_is_never_far_above_zcdp_nor_above_addition(steps: list[RepeatedStep], power: int) -> None:
@@ -175,6 +178,7 @@ def test_it_is_never_far_above_zcdp_nor_above_addition(steps: list[RepeatedStep]
         assert found <= sum((part.step.epsilon or 0) * part.times for part in steps)
 
 
+@pytest.mark.long
 @given(st.lists(parts, min_size=1, max_size=2), parts, st.integers(2, 9))
 @settings(max_examples=20)
 def test_one_step_more_never_lowers_it(steps: list[RepeatedStep], extra: RepeatedStep, power: int) -> None:

@@ -40,6 +40,7 @@ def test_one_step_is_covered_at_every_t(cells: int) -> None:
     assert found == pytest.approx(exact, abs=0.3 / cells**2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cells", [1, 2, 3, 5, 40])
 def test_a_step_before_a_known_curve(cells: int) -> None:
     grid = CurveGrid(Fraction("0.9") / cells, 3 * cells, cells + 1)

@@ -48,6 +48,7 @@ class Conflict(Exception):
     sqlstate = "40001"
 
 
+@pytest.mark.engines
 def test_a_ledger_survives_a_fork(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", FORKED, str(tmp_path / "ledger.db")], check=True, timeout=PATIENCE)
 
@@ -132,6 +133,7 @@ def test_unknown_codes_are_named() -> None:
 LOOK = "import sys; from crestline.ledger.ledger import Ledger; print(Ledger.open(sys.argv[1]).spent().loss)"
 
 
+@pytest.mark.engines
 def test_opening_ledgers_a_second_time_keeps_the_locks_of_the_first(tmp_path: Path) -> None:
     """POSIX: whoever closes a file gives up all its locks on it. Another process would then remove the log in use."""
 

@@ -64,6 +64,7 @@ def nothing_lost(outcome: dict[str, Any]) -> bool:
     )
 
 
+@pytest.mark.engines
 def test_a_full_disk(folder: Path) -> None:
     if not can_mount(folder):
         pytest.skip("no small file system can be mounted here")
@@ -72,12 +73,14 @@ def test_a_full_disk(folder: Path) -> None:
     assert nothing_lost(outcome)
 
 
+@pytest.mark.engines
 def test_a_file_that_may_not_grow(folder: Path) -> None:
     outcome = hostile("too-large", folder)
     assert "the disk reports an error (it may be full)" in outcome["message"]
     assert nothing_lost(outcome)
 
 
+@pytest.mark.engines
 def test_a_read_only_file(folder: Path) -> None:
     outcome = hostile("readonly-file", folder)
     assert "cannot be written" in outcome["spend"]
@@ -87,12 +90,14 @@ def test_a_read_only_file(folder: Path) -> None:
         assert ledger.spent().loss == 2 * EPSILON
 
 
+@pytest.mark.engines
 def test_an_unreadable_file(folder: Path) -> None:
     outcome = hostile("unreadable", folder)
     assert "cannot be read; check the permissions" in outcome["spend"]
     assert "cannot be read; check the permissions" in outcome["read"]
 
 
+@pytest.mark.engines
 def test_a_read_only_folder(folder: Path) -> None:
     outcome = hostile("readonly-folder", folder)
     assert "permissions" in outcome["spend"]

@@ -22,7 +22,7 @@ from crestline.ledger.storage.database import Database
 from crestline.ledger.storage.group_commit import CommitQueue, Operation, Works
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.engines)])
 def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
     server = request.param == "postgres"
     address = request.getfixturevalue("postgres_database") if server else tmp_path / "ledger.db"

@@ -26,7 +26,7 @@ SEAL = "12:28567407abe2085e3aed46fa5bebd150515e7983d163333268731e341c105cb6"
 READERS = pd.DataFrame({"reader": range(500), "title": ["a"] * 300 + ["b"] * 200})
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.engines)])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         path = tmp_path / "ledger.db"

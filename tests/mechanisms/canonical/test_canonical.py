@@ -60,6 +60,7 @@ def test_the_law_is_the_vector(name: str) -> None:
     assert_law(mechanism.law(histogram), VECTORS[name]["probabilities"])
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", NAMES)
 def test_the_sampler_follows_the_law_and_the_test_has_power(name: str) -> None:
     mechanism, histogram = from_vector(name)
@@ -68,6 +69,7 @@ def test_the_sampler_follows_the_law_and_the_test_has_power(name: str) -> None:
     notices(mechanism, from_vector(name, Fraction(9, 10))[0], histogram, trials=150_000)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("gamma", GAMMAS)
 @pytest.mark.parametrize("make", [Histogram.over_domain, as_multiplicities])
@@ -83,6 +85,7 @@ REVEALED = [
 ]
 
 
+@pytest.mark.statistics
 @pytest.mark.slow
 @pytest.mark.usefixtures("revealed")
 @pytest.mark.parametrize(("noise", "gamma"), REVEALED)
@@ -101,6 +104,7 @@ def test_a_rate_that_is_off_is_noticed_through_rows_and_revealed_classes() -> No
     notices(Canonical(1, 1, "0.5"), Canonical(1, "1.2", "0.5"), histogram, trials=12_000)
 
 
+@pytest.mark.statistics
 @pytest.mark.usefixtures("revealed")
 @pytest.mark.parametrize("noise", NOISES)
 def test_rows_and_revealed_classes_follow_the_law_in_short(noise: str) -> None:
@@ -126,6 +130,7 @@ def test_few_bits_at_first_reveal_the_same_classes(noise: str) -> None:
         assert mechanism.release_many(histogram, 12, replay("rows", first_bits=bits)) == reference
 
 
+@pytest.mark.statistics
 def test_multiplicities_have_the_law_of_the_list() -> None:
     listed, grouped = Histogram.over_domain(TIED), as_multiplicities(TIED)
     names = {listed.name(rank): grouped.name(rank) for rank in range(6)}
@@ -208,6 +213,7 @@ def test_a_budget_is_kept_and_used(noise: str, epsilon: Any, delta: Any) -> None
     assert promise.delta <= Fraction(str(delta))
 
 
+@pytest.mark.long
 def test_one_draw_from_a_long_list_is_quick() -> None:
     """d = 20,000, k = 1,000: under a second of processor time, and a subset of the right size comes back."""
     counts = {n: int(10**6 / (n + 10)) for n in range(20_000)}
@@ -237,6 +243,7 @@ def test_a_clear_lead_is_found() -> None:
             assert selection.items == frozenset(range(10))
 
 
+@pytest.mark.statistics
 def test_utility_calculators_bound_what_happens() -> None:
     """P8.2: with probability 1 - beta neither mistake is larger than stated."""
     mechanism = Canonical(3, 1, "0.4")

@@ -47,6 +47,7 @@ def test_classes_are_an_exponential_mechanism_over_all_subsets(k: int) -> None:
         assert law[items] == pytest.approx(weight / sum(weights.values()), abs=1e-12)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("k", [1, 2])
 def test_the_sampler_follows_the_law_and_the_test_has_power(k: int) -> None:
     histogram = Histogram.from_counts({"a": 6, "b": 5, "c": 4, "d": 3}, 4)

@@ -63,6 +63,7 @@ def test_sums_of_exponentials_do_not_overflow() -> None:
     assert runs == pytest.approx([5.0, 1 + math.log(2), 900.0], rel=1e-15)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("m", [1, 2, 5, 50, 1_000])
 @pytest.mark.parametrize("last", [3, 1_000, 10**6, 10**10, 10**12])
 def test_a_rank_is_found_however_far_doubles_are_off(m: int, last: int) -> None:

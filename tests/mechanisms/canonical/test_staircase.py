@@ -141,6 +141,7 @@ def test_the_law_is_that_of_the_words() -> None:
     assert p_value(named, items_law(mechanism.law(histogram))) > SIGNIFICANCE
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(("k", "k_bar"), [(1, 4), (2, 4), (3, 4), (3, 3)])
 def test_the_sampler_follows_the_law_and_the_test_has_power(k: int, k_bar: int) -> None:
     histogram = Histogram.from_counts({"a": 9, "b": 8, "c": 7, "d": 4}, k_bar)
@@ -150,6 +151,7 @@ def test_the_sampler_follows_the_law_and_the_test_has_power(k: int, k_bar: int) 
     notices(mechanism, Staircase(k, k_bar, "0.72", "0.2", kappa="0.2"), histogram)
 
 
+@pytest.mark.statistics
 def test_the_sampler_follows_the_law_of_sums() -> None:
     histogram = Histogram.from_counts({"a": 95, "b": 80, "c": 77, "d": 41}, 4, unit=10)
     mechanism = Staircase(2, 4, "0.8", "0.2")
@@ -169,11 +171,13 @@ def test_permuting_labels_permutes_the_law() -> None:
     is_equivariant(Staircase(2, 3, 1, "0.1"), lambda c: Histogram.from_counts(c, 3), COUNTS, renaming)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("k", "k_bar"), [(1, 1), (1, 3), (2, 2), (2, 3), (3, 3)])
 def test_neighbours_stay_within_the_promise(k: int, k_bar: int) -> None:
     stays_within(Staircase(k, k_bar, "0.7", "0.1"), lambda counts: Histogram.from_counts(counts, k_bar))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("k_bar", [2, 3, 4])
 def test_neighbours_in_a_public_list_stay_within_the_promise(k_bar: int) -> None:
     """With four slots nothing is left out: no threshold, and always two items."""
@@ -188,6 +192,7 @@ def needed(mechanism: Staircase, labels: str, most: int) -> float:
     return worst_pair(law, pairs, float(mechanism.epsilon)).delta
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("mechanism", "labels", "most", "wanted"),
     [
@@ -225,6 +230,7 @@ class FreePenalty(Staircase):
         return self.epsilon
 
 
+@pytest.mark.long
 def test_thresholds_for_one_set_are_caught() -> None:
     assert needed(NoUnion(2, 3, 1, "0.05"), "abcd", 3) == pytest.approx(0.126, abs=1e-3)  # P19.2
 
@@ -252,6 +258,7 @@ def largest_loss(mechanism: Staircase, starts: list[list[int]]) -> float:
 STARTS = [[31, 25, 13], [6, 14, 14], [27, 26, 11], [40, 9, 9], [12, 12, 12], [22, 3, 18], [60, 8, 2], [35, 1, 1]]
 
 
+@pytest.mark.long
 def test_slots_stay_within_epsilon_and_broken_twins_do_not() -> None:
     """Pure ε between slot vectors. Histograms with labels hardly show a rate that is too high; slots do."""
     assert largest_loss(Staircase(2, 3, 1, "0.01"), STARTS) <= 1 + 1e-6
@@ -260,6 +267,7 @@ def test_slots_stay_within_epsilon_and_broken_twins_do_not() -> None:
     assert largest_loss(FreePenalty(2, 3, 1, "0.01", kappa="0.5"), STARTS) > 1.4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("k", "kappa", "share"), [(3, "0.05", "0.25"), (3, "0.5", "0.25"), (2, 3, "0.1"), (2, 1, "0.9")]
 )
@@ -325,6 +333,7 @@ def test_a_clear_leader_is_never_missing_from_a_whole_set() -> None:
     assert any("leader" not in selection.items for selection in without)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("others", [37, 58])
 def test_a_clear_leader_is_never_missing_from_a_smaller_set(others: int) -> None:
     """One item far above three that lie about where a smaller set begins to stand: without a penalty at every size the
@@ -374,6 +383,7 @@ def test_an_empty_list_is_a_stop() -> None:
     assert mechanism.law(empty) == {Selection(frozenset(), True): 1.0}
 
 
+@pytest.mark.statistics
 def test_where_nothing_was_left_out_the_sampler_follows_the_law() -> None:
     histogram = Histogram.over_domain({"a": 5, "b": 4, "c": 1})
     mechanism = Staircase(2, 3, 1, "0.1", kappa="0.5")

@@ -32,6 +32,7 @@ def test_the_chances_are_those_of_rounded_laplace_noise(scale: str) -> None:
     assert sum(coverage.published_chance(0, number) for number in REACH) == pytest.approx(1, abs=1e-8)
 
 
+@pytest.mark.statistics
 def test_both_numbers_follow_their_law() -> None:
     coverage, trials = Coverage(2), 20_000
     drawn = coverage.release_many((10, 4), trials, replay("coverage"))

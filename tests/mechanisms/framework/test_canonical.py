@@ -59,6 +59,7 @@ def test_the_law_by_enumeration_of_subsets_with_the_joint_test(gamma: str) -> No
             assert law[tuple("abcd"[slot] for slot in order)] == pytest.approx(named / 2, abs=1e-12)
 
 
+@pytest.mark.statistics
 def test_the_sampler_follows_the_law_and_the_test_has_power() -> None:
     mechanism = RestrictedCanonical(2, 3, "0.6", "0.5", TEST)
     follows_its_law(mechanism, HISTOGRAM, trials=150_000)
@@ -74,6 +75,7 @@ def test_one_bit_at_first_gives_the_same_selections() -> None:
         assert mechanism.release_many(HISTOGRAM, 60, replay("bits", first_bits=bits)) == reference
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("test", [ExponentialTest("0.4", "0.3", "0.2"), JointTest("0.6", "0.2")], ids=repr)
 @pytest.mark.parametrize("gamma", ["0.5", "1"])
 def test_neighbours_stay_within_the_promise(test: GapTest, gamma: str) -> None:

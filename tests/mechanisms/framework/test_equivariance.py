@@ -32,6 +32,7 @@ def test_a_black_box_that_treats_slots_alike_is_accepted(good: type[NoisyTop], k
     check_equivariance(adopt_slot_mechanism(good()), k_bar)
 
 
+@pytest.mark.long
 def test_one_release_at_a_time_is_enough() -> None:
     check_equivariance(adopt_slot_mechanism(OneByOne(NoisySet())), 6)
     with pytest.raises(MechanismError, match=r"P1\.5"):

@@ -67,6 +67,7 @@ def test_the_law_with_the_printed_threshold_is_the_vector() -> None:
     assert PrintedTest(1, "0.05").threshold_height > LAPLACE.threshold_height
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", TESTS)
 @pytest.mark.parametrize("lazy", [False, True])
 def test_the_sampler_follows_the_law(name: str, lazy: bool) -> None:
@@ -157,6 +158,7 @@ def test_neighbours_stay_within_the_promise(test: GapTest, k: int, k_bar: int) -
     stays_within(mechanism, lambda counts: Histogram.from_counts(counts, k_bar))
 
 
+@pytest.mark.long
 def test_neighbours_stay_within_the_promise_with_slack() -> None:
     mechanism = RestrictedGumbel(2, 3, "0.5", ExponentialTest("0.4", "0.3", "0.1"), slack="0.02")
     assert promised_epsilon(mechanism) < float(mechanism.cost().epsilon or 0)

@@ -19,6 +19,7 @@ DATA = next((place for place in PLACES if place.exists()), None)
 USERS, TRIALS = 2293, 300
 
 
+@pytest.mark.statistics
 @pytest.mark.slow
 @pytest.mark.skipif(DATA is None, reason=f"{NAME} is not in a folder shared/data beside the repository")
 @pytest.mark.parametrize(("k", "epsilon", "wanted"), [(100, "1", 72), (50, "0.4", 27), (100, "0.4", 18)])

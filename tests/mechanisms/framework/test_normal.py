@@ -27,6 +27,7 @@ def test_the_law_is_the_vector() -> None:
     assert_law(RestrictedNormal(2, 3, 2, LAPLACE).law(HISTOGRAM), VECTORS["TV-5.5"]["probabilities"])
 
 
+@pytest.mark.statistics
 def test_the_sampler_follows_the_law_and_the_test_has_power() -> None:
     mechanism = RestrictedNormal(2, 3, 2, LAPLACE)
     follows_its_law(mechanism, HISTOGRAM)
@@ -41,6 +42,7 @@ def test_one_bit_at_first_gives_the_same_selections() -> None:
         assert mechanism.release_many(HISTOGRAM, 60, replay("bits", first_bits=bits)) == reference
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("contribution", [None, 1, 2])
 def test_neighbours_stay_within_the_promise(contribution: int | None) -> None:
     test = ExponentialTest("0.4", "0.3", "0.1")

@@ -25,6 +25,7 @@ KINDS = [(RestrictedPermuteAndFlip, expon), (RestrictedLaplace, laplace)]
 IDS = ["permute-and-flip", "laplace"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "noise"), KINDS, ids=IDS)
 def test_the_law_by_another_integral(kind: Any, noise: Any) -> None:
     """Given the second key: the first lies above it and the third below; then the test on those gaps."""
@@ -48,6 +49,7 @@ def test_the_law_by_another_integral(kind: Any, noise: Any) -> None:
     assert sum(law.values()) == pytest.approx(1, abs=1e-12)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("kind", [kind for kind, _ in KINDS], ids=IDS)
 def test_the_sampler_follows_the_law_and_the_test_has_power(kind: Any) -> None:
     mechanism = kind(2, 3, "0.8", TEST)
@@ -72,6 +74,7 @@ def test_one_item_with_exponential_noise_is_permute_and_flip() -> None:
         assert law[(label,)] == pytest.approx(wanted[slot], abs=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [kind for kind, _ in KINDS], ids=IDS)
 @pytest.mark.parametrize("k", [1, 2])
 def test_neighbours_stay_within_the_promise(kind: Any, k: int) -> None:

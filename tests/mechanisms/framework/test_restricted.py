@@ -53,6 +53,7 @@ def test_a_set_is_tested_in_every_order_alike() -> None:
     assert law[("a",)] == pytest.approx(wanted, abs=1e-12)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("kind", [NoisyTop, NoisySet], ids=lambda kind: kind.__name__)
 def test_the_sampler_follows_the_law_and_the_check_has_power(kind: type[NoisyTop]) -> None:
     histogram = Histogram.from_counts({"a": 10, "b": 9, "c": 7, "d": 1}, 3)
@@ -61,6 +62,7 @@ def test_the_sampler_follows_the_law_and_the_check_has_power(kind: type[NoisyTop
     notices(mechanism, Restricted(kind(epsilon=Fraction(11, 5)), 3, TEST), histogram, trials=60_000)
 
 
+@pytest.mark.statistics
 def test_one_release_at_a_time_follows_the_law() -> None:
     """Under fresh names each time. Significance 1e-9; half the noise is rejected."""
     histogram = Histogram.from_counts(COUNTS, 3)
@@ -72,6 +74,7 @@ def test_one_release_at_a_time_follows_the_law() -> None:
     assert p_value((selection.items for selection in drawn), other) < SIGNIFICANCE
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [NoisyTop, NoisySet], ids=lambda kind: kind.__name__)
 def test_neighbours_stay_within_the_promise(kind: type[NoisyTop]) -> None:
     mechanism = Restricted(kind(epsilon=Fraction(3, 5)), 3, ExponentialTest("0.4", "0.3", "0.2"))
@@ -115,6 +118,7 @@ class Spy(NoisyTop):
         return super().release_many(histogram, n, entropy)
 
 
+@pytest.mark.long
 def test_the_black_box_sees_counts_and_random_numbers_only() -> None:
     mechanism = Restricted(OneByOne(Spy()), 4, TEST)
     Spy.seen.clear()
@@ -140,6 +144,7 @@ class Promising(NoisyTop):
         return promise
 
 
+@pytest.mark.long
 def test_the_promise_adds_the_black_box_and_the_test() -> None:
     def promised(inner: Any, slack: str = "0") -> Any:
         return Restricted(Promising(inner), 3, TEST, slack=slack).guarantee()

@@ -42,6 +42,7 @@ def test_the_law_is_the_vector(name: str) -> None:
     assert_law(mechanism.law(histogram), VECTORS[name]["probabilities"])
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", NOISES)
 def test_the_sampler_follows_the_law_and_the_test_has_power(name: str) -> None:
     mechanism, histogram = from_vector(name)

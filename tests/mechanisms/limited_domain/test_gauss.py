@@ -51,6 +51,7 @@ def test_the_vector_s_sigma_is_the_analytic_gaussian() -> None:
     assert float(gaussian_sigma(1, "0.05", 2)) == pytest.approx(GIVEN["sigma"], abs=1e-9)
 
 
+@pytest.mark.statistics
 def test_the_sampler_follows_the_law_and_the_test_has_power() -> None:
     mechanism, histogram = from_vector()
     follows_its_law(mechanism, histogram)
@@ -58,6 +59,7 @@ def test_the_sampler_follows_the_law_and_the_test_has_power() -> None:
     notices(mechanism, from_vector(Fraction(9, 10))[0], histogram)
 
 
+@pytest.mark.long
 def test_fewer_bits_at_first_give_the_same_selections() -> None:
     mechanism = LimitedDomainGauss(2, 3, 2, "0.3", 2, counts=True, grid=2)
     histogram = Histogram.from_counts(GIVEN["h"], 3)
@@ -74,12 +76,14 @@ def test_permuting_labels_permutes_the_law() -> None:
     is_equivariant(mechanism, lambda c: Histogram.from_counts(c, 3), counts, renaming)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("k", "contribution", "slack"), [(1, 1, "0.05"), (2, 2, "0.05"), (2, None, "0.01")])
 def test_neighbours_stay_within_the_promise(k: int, contribution: int | None, slack: str) -> None:
     mechanism = LimitedDomainGauss(k, 2, "1.5", "0.1", contribution, slack=slack)
     stays_within(mechanism, lambda counts: Histogram.from_counts(counts, 2), contribution=contribution)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("contribution", "threshold"), [(1, "union"), (2, "closed"), (None, "union")])
 def test_neighbours_of_more_slots_stay_within_the_promise(contribution: int | None, threshold: str) -> None:
     mechanism = LimitedDomainGauss(2, 3, "1.5", "0.1", contribution, threshold=threshold, slack="0.02")
@@ -97,6 +101,7 @@ class AsIfOneItem(LimitedDomainGauss):
         return super().bottom_height(unstable) * self.scale / self.sigma
 
 
+@pytest.mark.long
 def test_noise_for_one_item_is_caught() -> None:
     sigma = gaussian_sigma(1, "0.01", Fraction(2, 3))  # c (1 - c/n) with n = 3
     honest = LimitedDomainGauss(2, 2, sigma, "0.02", slack="0.01")
@@ -113,6 +118,7 @@ def test_noise_for_one_item_is_caught() -> None:
         assert (finding.delta > 0.03 + 1e-9) == caught
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("bottom", ["2", "0.7"])
 def test_published_counts_follow_their_law(bottom: str) -> None:
     """Chi-square at 1e-9 against direct integration; the same test rejects noise that is 10% off."""
@@ -157,6 +163,7 @@ class LouderStop(LimitedDomainGauss):
         return self.bottom * Fraction(11, 10)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("bottom", [1, 6])
 def test_the_sampler_gives_a_stop_its_own_noise_and_the_test_has_power(bottom: int) -> None:
     given = (2, 3, 3, "0.3", 2)
@@ -168,6 +175,7 @@ def test_the_sampler_gives_a_stop_its_own_noise_and_the_test_has_power(bottom: i
         notices(mechanism, LouderStop(*given, bottom=bottom), histogram)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bottom", ["0.8", "3"])
 @pytest.mark.parametrize(("k", "contribution"), [(1, 1), (1, 2), (2, 2), (2, None)])
 def test_neighbours_stay_within_the_promise_whatever_the_noise_of_the_stop(
@@ -195,6 +203,7 @@ def test_fewer_bits_at_first_give_the_same_selections_with_a_quiet_stop() -> Non
     assert mechanism.release_many(histogram, 100, replay("quiet bits", first_bits=3)) == reference
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("contribution", "gain"), [(1, 1.0), (2, 1.0), (8, 0.91), (50, 0.81), (None, 0.85)])
 def test_a_budget_is_divided_between_slots_and_stop_for_the_smallest_lead(
     contribution: int | None, gain: float

@@ -54,6 +54,7 @@ def test_the_law_is_the_vector(name: str) -> None:
     assert_law(mechanism.law(histogram), VECTORS[name]["probabilities"])
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_sampler_follows_the_law_and_the_test_has_power(name: str) -> None:
     mechanism, histogram = from_vector(name)
@@ -62,6 +63,7 @@ def test_the_sampler_follows_the_law_and_the_test_has_power(name: str) -> None:
     notices(mechanism, from_vector(name, Fraction(9, 10))[0], histogram, trials=600_000)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["TV-3.1", "TV-3.6"])
 def test_one_bit_at_first_gives_the_same_selections(name: str) -> None:
     mechanism, histogram = from_vector(name)
@@ -70,6 +72,7 @@ def test_one_bit_at_first_gives_the_same_selections(name: str) -> None:
         assert mechanism.release_many(histogram, 300, replay("bits", first_bits=bits)) == reference
 
 
+@pytest.mark.statistics
 def test_one_bit_at_first_follows_the_law() -> None:
     mechanism, histogram = from_vector("TV-3.1")
     drawn = mechanism.release_many(histogram, 4_000, replay("one bit", first_bits=1))
@@ -77,6 +80,7 @@ def test_one_bit_at_first_follows_the_law() -> None:
     assert p_value((selection.items for selection in drawn), law) > SIGNIFICANCE
 
 
+@pytest.mark.statistics
 def test_long_rows_follow_the_law_and_the_test_has_power() -> None:
     """1200 slots, of which most are never drawn: the first item has chance ∝ e^(ε count), and so has ⊥ (P3.1).
 

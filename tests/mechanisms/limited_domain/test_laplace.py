@@ -45,6 +45,7 @@ def test_the_law_is_the_vector(name: str) -> None:
     assert_law(mechanism.law(histogram), VECTORS[name]["probabilities"])
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", ["TV-4.1", "TV-4.2"])
 def test_the_sampler_follows_the_law_and_the_test_has_power(name: str) -> None:
     mechanism, histogram = from_vector(name)
@@ -53,6 +54,7 @@ def test_the_sampler_follows_the_law_and_the_test_has_power(name: str) -> None:
     notices(mechanism, from_vector(name, Fraction(9, 10))[0], histogram, trials=400_000)
 
 
+@pytest.mark.long
 def test_fewer_bits_at_first_give_the_same_selections() -> None:
     given = VECTORS["TV-4.2"]["params"]
     mechanism = LimitedDomainLaplace(2, 3, "0.5", "0.4", 2, counts=True)
@@ -70,12 +72,14 @@ def test_permuting_labels_permutes_the_law() -> None:
     is_equivariant(mechanism, lambda c: Histogram.from_counts(c, 3), counts, renaming)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("k", "contribution"), [(1, 1), (2, 2), (2, None)])
 def test_neighbours_stay_within_the_promise(k: int, contribution: int | None) -> None:
     mechanism = LimitedDomainLaplace(k, 2, "0.7", "0.1", contribution)
     stays_within(mechanism, lambda counts: Histogram.from_counts(counts, 2), contribution=contribution)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("k_bar", "contribution", "threshold"), [(3, 1, "union"), (3, 2, "closed"), (3, None, "union")]
 )
@@ -108,6 +112,7 @@ def test_the_printed_threshold_is_caught() -> None:
     assert finding.delta > 0.1 + 1e-2
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("grid", [1, 3])
 def test_published_counts_follow_their_law(grid: int) -> None:
     """Chi-square at 1e-9 against direct integration; the same test rejects noise that is 10% off."""
@@ -121,6 +126,7 @@ def test_published_counts_follow_their_law(grid: int) -> None:
         assert (p_value(outcomes, law) > SIGNIFICANCE) == fits
 
 
+@pytest.mark.long
 def test_neighbours_with_counts_stay_within_the_promise() -> None:
     mechanism = LimitedDomainLaplace(1, 1, "0.7", "0.1", 1, counts=True)
     promise = mechanism.guarantee()

@@ -62,6 +62,7 @@ def test_lengths_are_those_of_the_law(k: int) -> None:
     assert length_law(SCORES[:3], None, k) == [float(length == min(3, k)) for length in range(k + 1)]
 
 
+@pytest.mark.long
 def test_lengths_of_hundreds_of_items_keep_their_digits() -> None:
     """All keys alike: ⊥ comes at every place with the same chance."""
     lengths = length_law(np.zeros(600), 0.0, 500)

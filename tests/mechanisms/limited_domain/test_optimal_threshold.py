@@ -71,6 +71,7 @@ def test_the_law_is_the_enumeration(k: int, contribution: int | None) -> None:
         assert law[tuple("abcd"[j] for j in ranks)] == pytest.approx(chance, abs=1e-12)
 
 
+@pytest.mark.statistics
 def test_the_sampler_follows_the_law_and_the_test_has_power() -> None:
     histogram = Histogram.from_counts(COUNTS, 4)
     mechanism = OptimalThreshold(2, 4, "0.5", "0.1")
@@ -79,6 +80,7 @@ def test_the_sampler_follows_the_law_and_the_test_has_power() -> None:
     notices(mechanism, OptimalThreshold(2, 4, "0.45", "0.1"), histogram, trials=400_000)
 
 
+@pytest.mark.long
 def test_fewer_bits_at_first_give_the_same_selections() -> None:
     mechanism, histogram = OptimalThreshold(2, 4, "0.5", "0.4"), Histogram.from_counts(COUNTS, 4)
     reference = mechanism.release_many(histogram, 200, replay("bits"))
@@ -207,6 +209,7 @@ def test_a_cliff_is_found() -> None:
     )
 
 
+@pytest.mark.statistics
 def test_utility_is_that_of_the_most_slots() -> None:
     mechanism = OptimalThreshold(5, 50, "0.1", "1e-6")
     assert mechanism.margin(0.95) == pytest.approx(1 + (math.log(50e6) + math.log(19)) * 10)

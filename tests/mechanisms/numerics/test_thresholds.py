@@ -151,6 +151,7 @@ def test_a_threshold_is_certified_and_least(name: str, delta: str) -> None:
         assert tail(found - 100 * GRID) > float(wanted)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TAILS)
 @settings(deadline=None, max_examples=8)
 @given(

@@ -59,6 +59,7 @@ def p_values(mechanism: Observed, twin: Observed, times: int, key: str) -> list[
     ]
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("mechanism", [GAUSS, LAPLACE], ids=["Gaussian", "Laplace"])
 def test_every_group_follows_the_law_of_its_own_items(mechanism: Observed) -> None:
     assert min(p_values(mechanism, mechanism, ROWS, "each")) > SIGNIFICANCE
@@ -82,6 +83,7 @@ def test_decisions_do_not_depend_on_how_many_bits_are_looked_at_first(mechanism:
     assert any(len(selection) for selection in first)
 
 
+@pytest.mark.statistics
 def test_groups_whose_scores_are_negative_follow_their_law() -> None:
     """Weights above a floor of six: what is left of some items is less than nothing, and they may pass all the same."""
     mechanism = Observed(2, 1, 2, "0.2", cap=4)
@@ -217,6 +219,7 @@ def test_a_promise_for_fewer_groups_is_not_that_of_more() -> None:
     assert Observed(2, 2, 2, "0.05").guarantee_in_groups(1) is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_a_promise_that_is_not_kept_to_users_of_more_groups_is_refused(noise: str) -> None:
     made = Observed.fit(PrivacyTotal(5, 1, "1e-8", contribution=1), groups=2, noise=noise)

@@ -87,6 +87,7 @@ def worst(law_of: Any, epsilon: float) -> float:
     )
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("contribution", [1, 2, 3])
 @pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
 def test_the_promise_is_kept_and_used_up_on_all_small_neighbours(epsilon: str, delta: str, contribution: int) -> None:
@@ -129,6 +130,7 @@ def test_a_floor_that_adds_nothing_to_the_threshold_is_caught(contribution: int,
     assert worst(law, 0.5) > 0.05 * 1.05
 
 
+@pytest.mark.long
 def test_a_floor_under_scores_is_a_threshold_that_is_so_much_higher() -> None:
     """Also where weights leave less than nothing above the floor; and the same is drawn, item by item."""
     mechanism = Observed(2, 1, 2, "0.05", cap=4)
@@ -187,6 +189,7 @@ def test_noise_for_one_item_is_caught_where_others_have_the_same_items() -> None
     assert max(hockey_stick(more, less, 0.5), hockey_stick(less, more, 0.5)) > 0.05 * 1.05
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_releases_follow_the_law_and_a_scale_ten_percent_off_is_noticed(noise: str) -> None:
     mechanism = Observed.for_budget(k=2, epsilon=1, delta="0.01", contribution=2, noise=noise)
@@ -305,6 +308,7 @@ def test_the_certificate_holds_wherever_it_is_asked(epsilon: str, delta: str) ->
     )
 
 
+@pytest.mark.long
 def test_a_promise_that_is_not_kept_is_refused() -> None:
     honest = Observed.for_budget(k=1, epsilon=1, delta="1e-6", contribution=4, noise="gaussian")
     with pytest.raises(ParameterError, match="not kept"):

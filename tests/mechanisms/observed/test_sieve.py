@@ -86,6 +86,7 @@ def worst(audited: Audited, epsilon: float) -> float:
     return found
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(("epsilon", "delta"), [("0.5", "0.05"), ("1", "0.001")])
 def test_a_round_and_the_threshold_keep_the_promise_on_all_small_neighbours(epsilon: str, delta: str) -> None:
     found = worst(Audited(Sieve(2, epsilon, delta)), float(epsilon))
@@ -116,6 +117,7 @@ def test_a_threshold_for_one_new_item_is_caught() -> None:
     assert passing[0] <= float(mechanism.delta_new) < passing[1]
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(("epsilon", "delta"), [("0.5", "0.05"), ("1", "0.001")])
 def test_with_a_floor_the_promise_is_kept_on_all_small_neighbours(epsilon: str, delta: str) -> None:
     found = worst(Audited(Sieve(2, epsilon, delta), floor=2), float(epsilon))
@@ -141,6 +143,7 @@ def test_the_audited_scores_are_those_of_pairs_in_memory(floor: int) -> None:
         assert found == above(scored(users, gaussian_weights(1, 3)), users, floor)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(("factor", "right"), [(1.0, True), (0.9, False), (1.1, False)])
 def test_a_look_follows_its_law_and_ten_percent_are_noticed(factor: float, right: bool) -> None:
     counts = np.full(200_000, 7 * UNIT, dtype=np.int64)
@@ -294,6 +297,7 @@ def planted(light: bool) -> Pairs:
     return Pairs(np.array(users, dtype=np.int64), np.array(items, dtype=np.int64))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("light", [True, False])
 def test_popular_items_come_back_and_nobodys_own_do(light: bool) -> None:
     mechanism, entropy = Sieve(10, 1, "1e-6"), replay(f"planted {light}")

@@ -22,6 +22,8 @@ from crestline.mechanisms.privacy_total import PrivacyTotal
 from crestline.mechanisms.selection import GroupSelections, Selection
 from crestline.randomness.entropy import replay
 
+pytestmark = pytest.mark.long
+
 TOTAL = PrivacyTotal(5, 1, "1e-8")
 POPULAR = 3
 LABELS = ["many", "of one user", "nobody"]

@@ -72,6 +72,7 @@ def test_the_law_is_that_of_plain_enumeration(k: int) -> None:
         assert law[items] == pytest.approx(chance, abs=1e-12)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("multiplicities", [False, True])
 def test_the_sampler_follows_the_law_and_the_test_has_power(k: int, multiplicities: bool) -> None:
@@ -83,6 +84,7 @@ def test_the_sampler_follows_the_law_and_the_test_has_power(k: int, multipliciti
     notices(mechanism, JointExponential(k, "1.35"), histogram, trials=60_000)
 
 
+@pytest.mark.statistics
 def test_what_lies_beyond_the_horizon_follows_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a near horizon many draws fall into the column beyond it; those up to the horizon are drawn again."""
     monkeypatch.setattr(joint_values, "BEYOND", -1.0)

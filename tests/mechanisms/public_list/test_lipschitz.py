@@ -55,6 +55,7 @@ def test_the_law_is_the_vector(name: str) -> None:
     assert_law(mechanism.law(histogram), VECTORS[name]["probabilities"])
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", NAMES)
 def test_the_sampler_follows_the_law_and_the_test_has_power(name: str) -> None:
     mechanism, histogram = from_vector(name)
@@ -63,6 +64,7 @@ def test_the_sampler_follows_the_law_and_the_test_has_power(name: str) -> None:
     notices(mechanism, from_vector(name, Fraction(9, 10))[0], histogram)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("noise", NOISES)
 def test_multiplicities_follow_the_law(noise: str) -> None:
     """Groups of equal counts are drawn as groups: fewer of them than k, and more."""
@@ -72,10 +74,12 @@ def test_multiplicities_follow_the_law(noise: str) -> None:
     notices(Lipschitz(2, 3, noise), Lipschitz(2, "3.4", noise), histogram, trials=60_000)
 
 
+@pytest.mark.statistics
 def test_ties_in_a_list_follow_the_law() -> None:
     follows_its_law(Lipschitz(3, 3, "laplace"), Histogram.over_domain(TIED), trials=40_000)
 
 
+@pytest.mark.statistics
 def test_multiplicities_have_the_law_of_the_list() -> None:
     listed, grouped = Histogram.over_domain(TIED), Histogram.from_multiplicities(TIED_MULTIPLICITIES)
     names = {listed.name(rank): grouped.name(rank) for rank in range(6)}
@@ -97,6 +101,7 @@ def test_deep_groups_are_followed_to_their_end() -> None:
     assert everything.items == {(1000, index) for index in range(30)}
 
 
+@pytest.mark.long
 def test_members_of_a_deep_group_are_uniform() -> None:
     """Chi-square, significance 1e-9: each of 5 equal items comes up alike at each of 5 places."""
     drawn = Lipschitz(5, 1).release_many(Histogram.from_multiplicities({3: 5}), 40_000, replay("members"))
@@ -151,6 +156,7 @@ def test_exponential_noise_is_permute_and_flip() -> None:
         assert law[(item,)] == pytest.approx(chance, abs=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_neighbours_stay_within_the_promise(noise: str, k: int) -> None:
@@ -186,6 +192,7 @@ class OneRateForAll(Lipschitz):
         return self.epsilon
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", NOISES)
 def test_noise_that_does_not_grow_with_k_is_caught(noise: str) -> None:
     twin = OneRateForAll(2, "0.8", noise)
@@ -263,6 +270,7 @@ def test_a_public_list_smaller_than_k_is_returned_whole() -> None:
     assert mechanism.law(Histogram.over_domain({})) == {Selection((), True): 1.0}
 
 
+@pytest.mark.statistics
 def test_utility_calculators_bound_what_happens() -> None:
     mechanism = Lipschitz(1, 1, "laplace")
     gap = round(mechanism.margin(0.95))

@@ -104,6 +104,7 @@ def test_the_law_is_the_prototypes(number: int) -> None:
         assert mine == pytest.approx(chance / (theirs if is_set else 1 - theirs), abs=1e-7)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("noise", ["exponential", "gumbel"])
 def test_the_sampler_follows_the_law_and_the_test_has_power(noise: str) -> None:
     def instance(look: str = "0.3", epsilon: str = "0.7", step: str = "0.4") -> CanonicalOrPeeling:
@@ -118,6 +119,7 @@ def test_the_sampler_follows_the_law_and_the_test_has_power(noise: str) -> None:
     notices(mechanism, instance(look="0.36"), LISTED)
 
 
+@pytest.mark.statistics
 def test_the_sampler_follows_the_law_of_sums() -> None:
     histogram = Histogram.over_domain({"a": 95, "b": 70, "c": 43, "d": 21}, unit=10)
     follows_its_law(made(2, "1", "0.3", "0.01"), histogram, trials=100_000)
@@ -142,6 +144,7 @@ def needed(mechanism: CanonicalOrPeeling, epsilon: float, labels: str = "abcd", 
     return worst_pair(law, small_histogram_pairs(labels, most), epsilon).delta
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("mechanism", "labels", "most"),
     [
@@ -160,6 +163,7 @@ def test_neighbours_stay_within_the_promise(mechanism: CanonicalOrPeeling, label
     assert needed(mechanism, float(promise.epsilon), labels, most) <= float(promise.delta) + 1e-9
 
 
+@pytest.mark.long
 def test_the_promise_is_not_far_from_what_is_needed() -> None:
     """P20.3's audits need about half of δ."""
     assert needed(made(2, "1", "0.3", "1e-2", middle="2"), 1.0) > 3e-3
@@ -195,6 +199,7 @@ class Steep(CanonicalOrPeeling):
         return SteepCoin(right.k, right.gamma, right.rate, right.epsilon, right.lean)
 
 
+@pytest.mark.long
 def test_broken_twins_are_caught() -> None:
     """The δ is 1/1000. A promise without the look, both ways with the whole budget after it, and a wrong slope."""
     look, total, delta = Fraction(3, 10), Fraction(1), Fraction(1, 1000)
@@ -296,6 +301,7 @@ def test_a_list_no_longer_than_wanted_is_a_set_without_a_look(counts: dict[str, 
     assert mechanism.law(short) == {wanted: 1.0}
 
 
+@pytest.mark.long
 def test_all_of_the_total_is_spent() -> None:
     for k, share in ((2, Fraction(7, 100)), (10, Fraction(7, 100)), (100, Fraction(3747, 10**5))):
         mechanism = CanonicalOrPeeling.for_budget(k=k, epsilon="0.5", delta="1e-6", k_bar=9, contribution=2)

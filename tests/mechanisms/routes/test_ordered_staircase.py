@@ -43,6 +43,7 @@ def test_the_noise_of_an_order_is_for_half_of_its_items(unit: int) -> None:
     assert rates == [Fraction(2, 5) / moved for moved in (1, 1, 1, 2, 2, 3, 3, 4)]
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(("k", "k_bar"), [(1, 3), (2, 4), (3, 4)])
 def test_the_sampler_follows_the_law_and_the_test_has_power(k: int, k_bar: int) -> None:
     histogram = Histogram.from_counts({"a": 9, "b": 8, "c": 7, "d": 4}, k_bar)
@@ -53,10 +54,12 @@ def test_the_sampler_follows_the_law_and_the_test_has_power(k: int, k_bar: int) 
         notices(mechanism, ordered(k, k_bar, order="0.44"), histogram)
 
 
+@pytest.mark.statistics
 def test_the_sampler_follows_the_law_of_sums() -> None:
     follows_its_law(ordered(2, 4), Histogram.from_counts({"a": 95, "b": 80, "c": 77, "d": 41}, 4, unit=10))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("k", "k_bar"), [(1, 2), (2, 2), (2, 3), (3, 3)])
 def test_neighbours_stay_within_the_promise(k: int, k_bar: int) -> None:
     stays_within(ordered(k, k_bar, "0.5", "0.3"), lambda counts: Histogram.from_counts(counts, k_bar))

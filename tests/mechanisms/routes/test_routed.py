@@ -122,6 +122,7 @@ def worst(mechanism: Routed, epsilon: float, law_of: Any = law) -> float:
     return found
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(("epsilon", "delta"), [("0.5", "0.05"), ("1", "0.01")])
 def test_the_promise_is_kept_on_all_small_neighbours(epsilon: str, delta: str) -> None:
     mechanism = routed("0.3", epsilon, delta)
@@ -145,10 +146,12 @@ def by_true_lead(mechanism: Routed, users: tuple[User, ...]) -> Law:
     return {(0, way): (1.0, way.law(slots if isinstance(way, OrderedStaircase) else view))}  # type: ignore[misc, arg-type] # it has one
 
 
+@pytest.mark.long
 def test_a_choice_by_the_true_lead_is_caught() -> None:
     assert worst(routed(), 0.8, by_true_lead) > 0.9
 
 
+@pytest.mark.statistics
 def test_releases_follow_the_law_and_a_look_ten_percent_off_is_noticed() -> None:
     mechanism, view = routed("0.5", needed=4), pairs((("a", "b"),) * 9 + (("b", "c"),))
     drawn = mechanism.release_many(view, 40_000, replay("routes"))
@@ -208,6 +211,7 @@ def test_a_pure_ledger_refuses_it_before_anything_is_charged() -> None:
         PureRule(Fraction(10), Fraction(1, 100)).measure(Routed.for_budget(k=5, epsilon=1, delta="1e-6").cost())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("k", [1, 2, 10, 11, 100])
 @pytest.mark.parametrize("epsilon", ["0.05", "1", "6"])
 def test_a_total_is_spent_in_full(k: int, epsilon: str) -> None:
@@ -221,6 +225,7 @@ def test_a_total_is_spent_in_full(k: int, epsilon: str) -> None:
     assert mechanism.k_bar == 10 * k
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("k", "epsilon"), [(1, "0.05"), (10, "1"), (11, "1"), (100, "6")])
 def test_the_lead_that_decides_and_the_look_are_the_chosen_ones(k: int, epsilon: str) -> None:
     """Decisions of docs/decisions/auto.md: 0.6 margins of the staircase, 3 √k ln(1/δ)/ε users for more than ten items;

@@ -59,6 +59,7 @@ def two_at_the_top(counts: Counts) -> StableAnswer:
 MADE: list[Callable[[Counts], StableAnswer]] = [stable_mode, two_at_the_top]
 
 
+@pytest.mark.long
 def test_distances_keep_what_the_theorem_needs() -> None:
     """P14.1 on every small neighbouring pair: (a) they move by at most one, (b) zero on both sides of a change."""
     for with_user, without in small_histogram_pairs():
@@ -137,6 +138,7 @@ def test_stable_answers_have_the_integrated_law(queries: int, failures: int, one
         assert chance == pytest.approx(integrated((3, 9, 14), bits, bar, tested, shared), abs=1e-10)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("noise", ["laplace", "exponential"])
 def test_first_stable_follows_its_law_and_the_test_has_power(noise: str) -> None:
     """Chi-square, significance 1e-9; a budget 10% off is rejected."""
@@ -148,6 +150,7 @@ def test_first_stable_follows_its_law_and_the_test_has_power(noise: str) -> None
     assert p_value(one_by_one, mechanism.law(QUERIES)) > SIGNIFICANCE
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(("failures", "one_direction"), [(2, False), (1, True)])
 def test_stable_answers_follow_their_law_and_the_test_has_power(failures: int, one_direction: bool) -> None:
     mechanism = StableAnswers(3, failures, 1, "0.05", one_direction=one_direction)
@@ -214,6 +217,7 @@ DIRECTIONS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "mechanism",
     [FirstStable(4, 2, "0.1", noise="laplace"), FirstStable(4, 2, "0.1"), StableAnswers(4, 2, 2, "0.1")],
@@ -223,6 +227,7 @@ def test_distances_that_move_either_way_stay_within_the_promise(mechanism: Any) 
     assert told(mechanism, DIRECTIONS) <= ROUNDING
 
 
+@pytest.mark.long
 def test_distances_that_move_one_way_need_half_the_noise() -> None:
     one_way = [pair for pair in DIRECTIONS if all(pair[0][i] >= pair[1][i] for i in "abcd")]
     mechanism = StableAnswers(4, 1, 2, "0.1", one_direction=True)

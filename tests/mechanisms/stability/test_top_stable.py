@@ -64,6 +64,7 @@ def test_the_stable_set_is_the_vector(name: str) -> None:
     assert mechanism.stable_law(histogram) == pytest.approx(wanted, abs=1e-10)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", NOISES)
 @pytest.mark.parametrize("inner", [None, Lipschitz(2, "0.5"), Lipschitz(2, "0.5", "exponential", ordered=False)])
 def test_the_sampler_follows_the_law_and_the_test_has_power(name: str, inner: Any) -> None:
@@ -73,6 +74,7 @@ def test_the_sampler_follows_the_law_and_the_test_has_power(name: str, inner: An
     notices(mechanism, from_vector(name, Fraction(9, 10), inner)[0], histogram, trials=100_000)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("noise", NOISES.values())
 def test_the_inner_selection_follows_the_law(noise: str) -> None:
     """Three clearly stable items, of which two are selected; a selection 10% off is noticed."""
@@ -95,6 +97,7 @@ def test_without_an_inner_selection_every_subset_is_as_likely(noise: str) -> Non
     assert p_value((selection.items for selection in drawn), skewed) < SIGNIFICANCE
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NOISES)
 @pytest.mark.parametrize("inner", [None, Lipschitz(2, "0.5")])
 def test_fewer_bits_at_first_give_the_same_selections(name: str, inner: Any) -> None:
@@ -159,6 +162,7 @@ class NoUnionBound(TopStable):
         return TopStable(1, 1, self.epsilon, self.delta, self.share, self.noise).threshold
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", NOISES.values())
 def test_a_threshold_for_a_single_set_is_caught(noise: str) -> None:
     mechanism, twin = (kind(3, 3, "0.3", "0.1", noise=noise) for kind in (TopStable, NoUnionBound))
@@ -284,6 +288,7 @@ def test_an_inner_selection_for_a_public_list_takes_every_stable_set(inner: Any)
         assert len(drawn) == min(2, size)
 
 
+@pytest.mark.long
 def test_a_histogram_of_the_wrong_kind_is_refused() -> None:
     mechanism = TopStable(1, 2, 1, "0.1")
     with pytest.raises(HistogramError, match="mechanism for a public list"):

@@ -54,6 +54,7 @@ def test_items_and_users_of_every_type(name: str, contribution: int | None) -> N
     assert users.counts == (len(kept),)
 
 
+@pytest.mark.long
 def test_whole_numbers_of_128_bits(tmp_path: Path) -> None:
     """Ibis calls them decimals of 38 digits; those of 39 digits are dropped, also where they meet a domain."""
     with duckdb.connect(tmp_path / "t.duckdb") as connection:

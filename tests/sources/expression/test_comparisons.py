@@ -13,6 +13,8 @@ from crestline.sources import open_source
 from tests.sources import total
 from tests.sources.engines import Embedded
 
+pytestmark = pytest.mark.long
+
 
 def in_a_database(table: pa.Table, folder: Path) -> Any:
     with duckdb.connect(folder / "t.duckdb") as connection:

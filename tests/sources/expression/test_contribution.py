@@ -20,6 +20,8 @@ from crestline.sources import open_source
 from crestline.sources.expression.contribution import fresh_key
 from tests.sources import oracle
 
+pytestmark = pytest.mark.long
+
 KEY = bytes(range(32))
 
 

@@ -82,6 +82,7 @@ def test_zoned_labels_are_utc() -> None:
     assert open_source(TABLE).top_counts(question(None, "zoned")).items[0] == datetime(2026, 1, 1, tzinfo=UTC)
 
 
+@pytest.mark.long
 def test_numbers_and_truth_in_files_without_types(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("user,text,n,yes\n1,a,9,true\n2,b,10,false\n3,c,ten,maybe\n4,d,,\n")

@@ -50,23 +50,16 @@ def test_the_sql_of_every_engine(engine: str, name: str) -> None:
     assert sql == pinned.read_text()
 
 
-@pytest.mark.skipif(not ibis.__version__.startswith(WRITTEN_BY), reason=f"pinned with Ibis {WRITTEN_BY}x")
 @pytest.mark.parametrize("engine", COMPILED)
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_sql_that_was_compiled_and_never_run(engine: str, name: str) -> None:
-    """No server of these is here. Pinned as they are compiled: a change of the SQL is seen, and what it does is not."""
+def test_questions_compile_for_engines_that_are_not_here(engine: str) -> None:
+    """What their SQL does is not known; Trino has no function LEFT, which Ibis writes for a beginning."""
     compiler = import_module(f"ibis.backends.sql.compilers.{engine}").compiler
     usual: dict[str, Any] = {"user": "user", "item": ("item",), "k": 10, "k_bar": 100}
-    asked = Question.from_fields(usual | QUESTIONS[name])  # type: ignore[arg-type] # made of parts
-    counting = Counting(ibis.table(EVENTS, name="events"), asked, engine)
-    query = compiler.to_sqlglot(expression(counting, name))
-    sql = f"-- compiled, never run\n{query.sql(compiler.dialect, pretty=True)}\n"
-    pinned = SNAPSHOTS / "never_run" / engine / f"{name}.sql"
-    if os.environ.get("CRESTLINE_SNAPSHOTS") == "write":
-        pinned.parent.mkdir(parents=True, exist_ok=True)
-        pinned.write_text(sql)
-    assert sql == pinned.read_text()
-    assert "LEFT(" not in sql.upper() or engine != "trino"
+    for name, fields in QUESTIONS.items():
+        counting = Counting(ibis.table(EVENTS, name="events"), Question.from_fields(usual | fields), engine)  # type: ignore[arg-type] # made of parts
+        sql = compiler.to_sqlglot(expression(counting, name)).sql(compiler.dialect).upper()
+        assert sql
+        assert "LEFT(" not in sql or engine != "trino"
 
 
 def expression(counting: Counting, name: str) -> Any:

@@ -58,6 +58,7 @@ def test_json_lines_read_every_value_as_text(tmp_path: Path) -> None:
     assert histogram.counts == (2, 1, 0)
 
 
+@pytest.mark.long
 def test_one_odd_row_neither_fails_nor_changes_the_other_labels(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     usual = "user,item\n" + "".join(f"{i},{i % 7}\n" for i in range(30_000))
@@ -184,6 +185,7 @@ BROKEN = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda line: repr(line[:12]))
 @pytest.mark.parametrize(("place", "packed"), [(1, False), (2, True), (4, False)])
 def test_a_broken_line_costs_the_others_nothing(tmp_path: Path, broken: bytes, place: int, packed: bool) -> None:
@@ -208,6 +210,7 @@ def test_bytes_that_are_no_text_are_replaced(tmp_path: Path) -> None:
     assert histogram(path) == {"caf\ufffd": 1, "a\ufffdb": 1, "d": 1}
 
 
+@pytest.mark.long
 def test_what_is_read_does_not_depend_on_the_way(tmp_path: Path) -> None:
     rows = "".join(f'u{i},"item, {i % 7}"\n' for i in range(20_000))
     clean, broken, windows = (tmp_path / name for name in ("clean.csv", "broken.csv", "windows.csv"))
@@ -224,6 +227,7 @@ def test_a_glob_of_different_line_ends(tmp_path: Path) -> None:
     assert histogram(str(tmp_path / "*.csv")) == {"a": 2}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "first", ["", "{}\n", '{"hiv_status": 1}\n', '["user"]\n', "broken\n", '{"user": "u"}\n', "\xff\n"]
 )
@@ -257,6 +261,7 @@ def test_names_that_differ_in_case_alone(tmp_path: Path) -> None:
         histogram(tmp_path / "t.jsonl", item=("item", "Item"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_a_long_lived_source_reads_what_is_there_now(tmp_path: Path, ending: str) -> None:
     def put(name: str, users: list[str]) -> None:

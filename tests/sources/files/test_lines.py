@@ -17,6 +17,8 @@ from crestline.sources.files import lines
 from crestline.sources.files.lines import LONGEST, read_blocks
 from crestline.sources.files.open_table import find_text_files
 
+pytestmark = pytest.mark.statistics
+
 PIECES = [
     b"a",
     b"b7",

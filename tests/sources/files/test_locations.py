@@ -86,6 +86,7 @@ def test_a_list_sees_a_file_that_was_replaced(tmp_path: Path) -> None:
     assert source.version() != version
 
 
+@pytest.mark.long
 def test_the_home_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     parquet(tmp_path / "data" / "t.parquet", (1, "x"))

@@ -105,6 +105,7 @@ def test_a_moment_out_of_range_costs_only_its_row(tmp_path: Path, unit: str, zon
     assert labels(path, where="item = '1970-01-01'", item=("user",)) == ["0-2", "0-3"]
 
 
+@pytest.mark.long
 def test_text_that_is_no_text_costs_only_its_row(tmp_path: Path) -> None:
     broken = pa.array([b"\xff", b"a", b"a"], pa.binary()).view(pa.string())
     assert labels(glob(tmp_path, broken)) == ["a", "\ufffd"]

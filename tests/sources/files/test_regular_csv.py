@@ -30,6 +30,7 @@ def lines(fields: list[bytes]) -> st.SearchStrategy[bytes]:
     ).map(lambda found: b"\n".join(found) + b"\n")
 
 
+@pytest.mark.long
 @given(lines(SOUND) | lines([*SOUND, *FAULTY]), st.integers(1, 3), st.booleans())
 @example(b"x" * 62 + b',"' + b"y" * 63 + b'"\n', 2, False)
 @example(b"x" * 63 + b'"\n', 1, False)

@@ -104,6 +104,7 @@ def no_text() -> pa.Table:
     return pa.table({**texts, "year": [2020 + number % 2 for number in range(200)]})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("item", [("item",), ("item", "year")], ids=str)
 def test_text_that_is_no_utf_8_has_one_hash_however_many_pairs_there_are(
     item: tuple[str, ...], monkeypatch: pytest.MonkeyPatch

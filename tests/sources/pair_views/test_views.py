@@ -34,6 +34,7 @@ def test_a_file_that_is_replaced(few: int, tmp_path: Path, monkeypatch: pytest.M
     assert views_stay(open_source(path), lambda: os.replace(next_path, path))
 
 
+@pytest.mark.long
 def test_a_source_that_reads_the_table_again_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same without the stored pairs: every statement reads the file as it is by then, and the check says so."""
 
@@ -66,6 +67,7 @@ def test_a_duckdb_with_a_second_connection(few: int, monkeypatch: pytest.MonkeyP
     assert engine.con.sql("select table_name from duckdb_tables() where temporary").fetchall() == []  # nothing is left
 
 
+@pytest.mark.long
 def test_an_engine_without_snapshots_or_hashes(tmp_path: Path) -> None:
     """SQLite: the distinct pairs are held in this process."""
     path = tmp_path / "t.db"

@@ -130,6 +130,7 @@ def grouped(source: TableSource, asked: Question, key: bytes) -> list[tuple[Any,
         ]
 
 
+@pytest.mark.long
 def test_groups_are_the_same_by_statements_that_were_written_before(
     events: TableSource, written: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

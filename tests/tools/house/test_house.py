@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
 from tools.house import __main__ as house
 from tools.house import figures, traces
+from tools.house.ceilings import TABLE, previous_text, raised_without_reason
 from tools.house.cycles import cycles
-from tools.house.rooms import silent_cases
 
 
 @pytest.fixture
@@ -127,17 +129,6 @@ def test_notes_to_the_mutation_runner_are_found(source: Path) -> None:
     assert figures.notes_to_tools(source) == ["ask.py:2"]
 
 
-def test_a_module_without_a_rule_or_with_one_that_allows_everything_is_found(
-    source: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import tests.test_imports as rules
-
-    write(source, ask="", api="", cli__top="")
-    monkeypatch.setattr(rules, "PACKAGE", source)
-    monkeypatch.setattr(rules, "MAY_IMPORT", {"ask": {"api"}, "api": {"ask", "cli"}})
-    assert silent_cases(source) == ["api.py", "cli/top.py"]
-
-
 def test_a_figure_above_its_ceiling_fails_and_says_what_is_too_much(
     source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,6 +144,52 @@ def test_a_figure_above_its_ceiling_fails_and_says_what_is_too_much(
     assert "lower the ceiling of 2" in said
 
 
+TABLE_TEXT = "(Figure('lines', count, {ceiling}, {goal}, reason={reason!r}), Figure('files', count, 5, 1))"
+
+
+def table(ceiling: float, reason: str = "", goal: float = 1) -> str:
+    return TABLE_TEXT.format(ceiling=ceiling, reason=reason, goal=goal)
+
+
+def test_a_ceiling_is_raised_only_with_a_new_reason() -> None:
+    before = table(10, "an old reason")
+    assert raised_without_reason(before, table(11, "an old reason")) == ["lines"]
+    assert raised_without_reason(before, table(11)) == ["lines"]
+    assert raised_without_reason(before, table(10, "an old reason", goal=11)) == ["lines"]
+    assert raised_without_reason(before, table(11, "a new reason")) == []
+    assert raised_without_reason(before, table(9, "an old reason")) == []
+    assert raised_without_reason("", table(11)) == []  # a figure that is new
+
+
+def test_the_table_is_compared_with_the_last_commit_that_differs(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        identity = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", "-C", str(tmp_path), *identity, *words], check=True, capture_output=True)
+
+    path = tmp_path / TABLE
+    path.parent.mkdir(parents=True)
+    path.write_text(table(1))
+    assert previous_text(tmp_path) == ""  # there is no commit
+    git("init")
+    git("add", "-A")
+    git("commit", "-m", "one")
+    path.write_text(table(2))
+    assert previous_text(tmp_path) == table(1)
+    git("commit", "-am", "two")
+    assert previous_text(tmp_path) == table(1)
+
+
+def test_a_ceiling_that_was_raised_without_a_reason_fails(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(source, ask="")
+    monkeypatch.setattr(house, "FIGURES", ())
+    assert house.main([], source) == 0
+    monkeypatch.setattr(house, "raised_without_reason", lambda before, now: ["lines"])
+    assert house.main([], source) == 1
+    assert "the ceiling of 'lines' was raised without a new reason" in capsys.readouterr().out
+
+
 def test_modules_of_tests_that_the_type_checker_passes_over_are_listed(tmp_path: Path) -> None:
     source = tmp_path / "src" / "crestline"
     source.mkdir(parents=True)
@@ -165,6 +202,11 @@ def test_modules_of_tests_that_the_type_checker_passes_over_are_listed(tmp_path:
 
 def test_functions_of_a_question_are_counted_by_file_and_name() -> None:
     assert 40 < traces.modules_of_top_k(house.SOURCE) < traces.functions_of_top_k(house.SOURCE)
+    assert traces.modules_of_top_k(house.SOURCE) < traces.modules_of_request(house.SOURCE)
+    assert traces.modules_of_request(house.SOURCE) < traces.functions_of_request(house.SOURCE)
     with traces._record_calls(Path(__file__).parent) as called:
         write(Path(__file__).parent)
-    assert {name for _, name in called} == {"write"}
+        thread = threading.Thread(target=table, args=(1,))
+        thread.start()
+        thread.join()
+    assert {name for _, name in called} == {"write", "table"}

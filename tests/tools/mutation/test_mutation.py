@@ -21,6 +21,8 @@ from tests.patience import PATIENCE
 from tools.mutation import children, experience, mutants, report, run, trials
 from tools.mutation.reasons import HARMLESS, UNMUTATED, followed, reasons, write
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).resolve().parents[3]
 
 

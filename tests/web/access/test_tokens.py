@@ -75,6 +75,7 @@ def test_one_hash_for_known_and_unknown_numbers_alike(tokens: Tokens, monkeypatc
     assert len(hashes) == 4
 
 
+@pytest.mark.long
 def test_a_token_that_was_kept_as_a_slow_hash_holds_and_is_kept_anew(tokens: Tokens) -> None:
     text = tokens.create("ann")
     _, number, secret = text.split("_", 2)
@@ -90,6 +91,7 @@ def test_a_token_that_was_kept_as_a_slow_hash_holds_and_is_kept_anew(tokens: Tok
     assert tokens.find_holder(text) == (number, "ann")
 
 
+@pytest.mark.long
 def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(folder / "crestline.toml")
     assert run(["token", "create", path, "ann"]) == 0

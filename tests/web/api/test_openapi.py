@@ -22,6 +22,8 @@ from tests.web.conftest import Service, started
 from crestline.mechanisms.catalogue import CATALOGUE
 from crestline.web.access.rate_limit import RateLimit
 
+pytestmark = pytest.mark.statistics
+
 QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.function_scoped_fixture]
 TOP = "/v1/datasets/{name}/top"
 PATHS = (TOP, "/v1/datasets", "/v1/budget", "/v1/answers/{id}", "/healthz", "/readyz", "/metrics")

@@ -5,11 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from crestline.ledger.storage.store import Store
 from crestline.web.requests.idempotency import KeyedRequests, RequestResult
 from crestline.web.schema import open_tables
 
 
+@pytest.mark.engines
 def test_a_key_is_forgotten_after_some_days(tmp_path: Path) -> None:
     moment, runs = [datetime(2026, 11, 1, tzinfo=UTC)], []
     address = str(tmp_path / "ledger.db")

@@ -25,6 +25,7 @@ def ask(state: ServiceState, name: str, where: str) -> dict[str, Any]:
     return ask_as_json(state.datasets["loans"], caller, asked, state.config.limits, system())
 
 
+@pytest.mark.long
 def test_it_is_prepared_once_for_each_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     state = opened(tmp_path, 'version = "1"')
     prepared: list[str] = []

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from crestline.question import Question
 from crestline.web.requests.recent_timeouts import SECONDS, RecentTimeouts
 
 
+@pytest.mark.engines
 def test_the_same_question_waits_and_no_other_does() -> None:
     now = [100.0]
     timeouts = RecentTimeouts(lambda: now[0])

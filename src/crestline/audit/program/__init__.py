@@ -1,1 +1,1 @@
-"""What whole programs are attacked with: rows, filters, tables, and the report."""
+"""Rows, filters and tables for attacks on whole programs, and the report of such an attack."""

@@ -1,6 +1,6 @@
-"""Broken rows: what one user may add to a clean table, and what must cost nobody but that user anything (pure data).
+"""Broken rows: malformed rows of one user, which must not affect the rows of others (data only).
 
-A clean table has the columns `user`, `item` and `value`. The rows of others come before and after the broken one.
+A clean table has the columns `user`, `item` and `value`. The rows of others come before and after the broken row.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ _LONG = b"x" * 3_000_000
 
 @dataclass(frozen=True)
 class BrokenRow:
-    """Bytes that one user adds to a file, and what is wrong with them. `first`: they stand before everybody's rows."""
+    """A row of one user.
+
+    Attributes:
+        why: What is wrong with it.
+        line: Its bytes.
+        first: Whether it comes before the rows of all others.
+    """
 
     why: str
     line: bytes
@@ -100,8 +106,8 @@ JSON_LINES: tuple[BrokenRow, ...] = (
     BrokenRow("a line without an end", b'{"user": "mallory", "item": "tea", "value": 1}'),
 )
 
-# Values that a column of this type may hold, and that one user may therefore add to a table of types. Each has a name
-# of its own; the type is in Arrow's words, moments are whole numbers since 1970 in their unit.
+# Extreme values that a column of a type can hold, so that one user can add them: a unique name, the Arrow type, and the
+# value. Timestamps are integers since 1970 in their unit.
 TYPED_VALUES: tuple[tuple[str, str, object], ...] = (
     ("a moment in seconds beyond microseconds", "timestamp[s]", 9_223_372_036_855),
     ("a moment in seconds before microseconds", "timestamp[s]", -9_223_372_036_856),
@@ -129,7 +135,7 @@ TYPED_VALUES: tuple[tuple[str, str, object], ...] = (
     ("null", "string", None),
 )
 
-# Columns of two files of one glob: the second file is the one user's.
+# Types and values of a column in two files of one glob; the second file holds the rows of the one user.
 GLOBS: tuple[tuple[str, str, object, str, object], ...] = (
     ("a longer integer", "int32", 1, "int64", 2**40),
     ("text after numbers", "int64", 1, "string", "tea"),

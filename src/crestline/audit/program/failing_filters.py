@@ -1,10 +1,10 @@
-"""Failing filters: questions that an engine may answer for some rows and fail on for others (pure data).
+"""Failing filters: conditions that an engine may evaluate for some rows and fail on for others (data only).
 
-`p and q` is the attack: `p` holds for one user only, and `q` is a comparison that an engine may be unable to make for
-some value of its column. An engine that fails only when a row reaches `q` tells whether that user is in the table.
+The attack is `p and q`: `p` holds for one user only, and `q` is a comparison that an engine may be unable to make for
+some value of its column. An engine that fails only when a row reaches `q` reveals whether that user is in the table.
 
-A column is tried with every literal and every operator. Literals are joined into chains that no engine can cut short:
-`or` while every part is false, `and` while every part is true. So a few statements make every comparison.
+Every column is tried with every literal and every operator. Literals are joined into chains that no engine can cut
+short: `or` while every part is false, `and` while every part is true. So a few statements make every comparison.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 USER = "mallory"
-"""The one user that two neighbouring tables differ by."""
+"""The user by whom two neighbouring tables differ."""
 
 ONLY_THE_USER = f"user = '{USER}'"
-"""The condition `p`: it holds for that user's rows and for no others."""
+"""The condition `p`, which only that user's rows satisfy."""
 
-# Around the ends of every type that a column may have, and beyond all of them.
+# Numbers around the limits of every column type, and beyond all of them.
 NUMBERS = (
     "0", "1", "-1", "5", "127", "128", "-129", "255", "256", "32768", "65536", "2147483647", "2147483648",
     "-2147483649", "4294967296", "1099511627776", "1000000000000000001", "9000000000000000000",
@@ -43,14 +43,18 @@ TRUTHS = ("true", "false")
 LITERALS = (*NUMBERS, *TEXTS, *MOMENTS, *TRUTHS)
 PATTERNS = ("'%'", "'a%'", "'_'", "''", "'%é%'", "'[a]%'", "'%%%'")
 OPERATORS = ("=", "<>", "<", "<=", ">", ">=")
-CLIPS = (1, 10**6, 10**6 + 1, 2**31, 2**62, 2**63 - 1)  # a question with a larger one cannot be made
+CLIPS = (1, 10**6, 10**6 + 1, 2**31, 2**62, 2**63 - 1)  # a question cannot have a larger one
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: its name, its type in Arrow's words, what people usually have in it, and the ends of it.
+    """A column of a test table. Timestamps and dates are integers since 1970, because Python's calendar is too short.
 
-    Moments are given in their unit since 1970, and days since then, as whole numbers: Python's calendar is too short.
+    Attributes:
+        name: Its name.
+        kind: Its Arrow type.
+        usual: Values of ordinary users.
+        ends: Extreme values, which the one user has.
     """
 
     name: str
@@ -60,11 +64,12 @@ class Column:
 
     @property
     def is_number(self) -> bool:
+        """Whether its type is numeric."""
         return self.kind.startswith(("int", "uint", "decimal", "float", "double"))
 
     @property
     def literals(self) -> list[str]:
-        """The literals that may be comparable with this column, in rising order; a few of them may still be refused."""
+        """Literals that may be comparable with this column, sorted by `sort_literals`; an engine may refuse some."""
         if self.is_number:
             return sort_literals(NUMBERS)
         if self.kind == "bool":
@@ -87,7 +92,7 @@ def _decimal(digits: int, scale: int) -> Column:
 
 
 def _timestamp_column(unit: str, per_second: int, zone: str) -> Column:
-    """The largest number of 64 bits, just beyond what microseconds hold, and just beyond Python's calendar."""
+    """A timestamp column with the limits of 64 bits, of microseconds and of Python's calendar as extreme values."""
     noon = 1_769_860_800 * per_second
     largest = 2**63 - 1
     beyond = [n * per_second for n in (253_402_300_800, -62_135_596_801, 9_223_372_036_855, -9_223_372_022_401)]
@@ -112,10 +117,11 @@ COLUMNS: tuple[Column, ...] = (
 
 
 def comparison_chains(column: str, literals: Sequence[str]) -> Iterator[str]:
-    """Every comparison with every one of these literals, which `column` can be compared with, in few conditions.
+    """Conditions that together compare `column` with every literal by every operator.
 
-    A chain of `or` is evaluated as far as its first true part, a chain of `and` as far as its first false one. Literals
-    are in rising order (`sort_literals`), so running up with one word and down with the other leaves no part out.
+    An engine evaluates a chain of `or` up to its first true part, and a chain of `and` up to its first false part.
+    Literals must be in rising order (`sort_literals`): with one operator ascending and the other descending, no part
+    is skipped.
     """
     if not literals:
         return
@@ -140,12 +146,12 @@ def _join_conditions(word: str, parts: Sequence[str]) -> str:
 
 
 def filter_variants(condition: str) -> tuple[str, ...]:
-    """A suspicious condition `q` in the places where an engine may or may not come to it."""
+    """A condition `q` in positions where an engine may or may not evaluate it."""
     return (f"{ONLY_THE_USER} and {condition}", f"not ({ONLY_THE_USER} and not {condition})", condition)
 
 
 def sort_literals(literals: Iterable[str]) -> list[str]:
-    """Numbers by their size, then the rest as text: the order that `comparison_chains` expects."""
+    """Numbers by size, then all other literals as text: the order that `comparison_chains` requires."""
     numbers: list[str] = []
     others: list[str] = []
     for literal in literals:
@@ -153,7 +159,7 @@ def sort_literals(literals: Iterable[str]) -> list[str]:
     return [*sorted(numbers, key=Decimal), *sorted(others)]
 
 
-# What was found in version 0.1, one by one: always tried, however many others are left out.
+# Filters that failed in version 0.1: they are tried before all others, which a time limit may leave out.
 KNOWN: tuple[tuple[str, str], ...] = (
     ("text", "text in (5, 'a')"),
     ("int64", "int64 in (0.00012345678901234567, 9223372036854775807)"),

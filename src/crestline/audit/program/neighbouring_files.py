@@ -1,7 +1,7 @@
-"""Two neighbouring tables as files: with one user's rows and without, everything else the same.
+"""Two neighbouring tables as files: with the rows of one user and without, otherwise identical.
 
-The columns are `user`, `item` and `value`, or more of them for filters. Others have popular items, so that an honest
-program gives the same answer with near certainty, and a program that loses rows of others does not.
+The columns are `user`, `item` and `value`, or one of every type for filters. Items of ordinary users are popular, so an
+honest program gives the same answer with near certainty, and a program that loses rows of others does not.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 TABLE = "events"
 OTHERS = 3
-"""How many kinds of ordinary users a table for filters has."""
+"""Number of kinds of ordinary users in a table for filters."""
 
-# Parquet knows no seconds; DuckDB's moments with a zone are microseconds.
+# Prefixes of types that a format cannot store: Parquet has no seconds, DuckDB has zones with microseconds only.
 _FOREIGN = {
     "parquet": ("timestamp[s",),
     "duckdb": ("timestamp[s, tz", "timestamp[ms, tz", "timestamp[ns, tz"),
@@ -32,7 +32,7 @@ _FOREIGN = {
 
 @dataclass(frozen=True)
 class NeighbouringFiles:
-    """Two files (or globs) that differ by one user, and what is special about them."""
+    """Paths or globs of two tables that differ by one user, and what is special about that user's rows (`why`)."""
 
     kind: str
     why: str
@@ -41,7 +41,7 @@ class NeighbouringFiles:
 
 
 def arrow_type(words: str) -> pa.DataType:
-    """Arrow's type of this name."""
+    """The Arrow type with this name."""
     import pyarrow as pa
 
     name, _, inner = words.rstrip(")]").partition("(" if "(" in words else "[")
@@ -54,7 +54,7 @@ def arrow_type(words: str) -> pa.DataType:
 
 
 def arrow_column(words: str, values: Sequence[Any]) -> pa.Array:
-    """A column of this type; moments and days are whole numbers since 1970, which are taken as they are."""
+    """A column of this type; timestamps and dates are integers since 1970 in their unit."""
     import pyarrow as pa
 
     kind = arrow_type(words)
@@ -68,9 +68,9 @@ def arrow_column(words: str, values: Sequence[Any]) -> pa.Array:
 
 
 def typed_table(with_user: bool, columns: Sequence[Column] = COLUMNS, users: int = 3) -> pa.Table:
-    """A table with all these columns: `users` ordinary people, and the one user with a row for the ends of each type.
+    """A table with these columns and `users` ordinary users, and perhaps with the one user's extreme values.
 
-    Ordinary people have the item `tea`, each third of them also `coffee`; the one user has `tea` and `cocoa`.
+    All ordinary users have the item `tea`, every third of them also `coffee`; the one user has `tea` and `cocoa`.
     """
     import pyarrow as pa
 
@@ -78,34 +78,36 @@ def typed_table(with_user: bool, columns: Sequence[Column] = COLUMNS, users: int
     people = [(f"u{n}", item, n % OTHERS) for n in range(users) for item in ("tea", "coffee")[: 1 + (n % 3 == 0)]]
     names = [user for user, _, _ in people] + [USER] * most
     items = [item for _, item, _ in people] + [("tea", "cocoa")[n % 2] for n in range(most)]
-    made = {"user": pa.array(names, pa.string()), "item": pa.array(items, pa.string())}
+    arrays = {"user": pa.array(names, pa.string()), "item": pa.array(items, pa.string())}
     for column in columns:
         usual = [column.usual[place] for _, _, place in people]
-        made[column.name] = arrow_column(column.kind, usual + [column.ends[n % len(column.ends)] for n in range(most)])
-    return pa.table(made)
+        arrays[column.name] = arrow_column(
+            column.kind, usual + [column.ends[n % len(column.ends)] for n in range(most)]
+        )
+    return pa.table(arrays)
 
 
 def ordinary_rows(users: int) -> list[tuple[str, str, int]]:
-    """Rows of ordinary people: all of them have `tea`, every second one `coffee`."""
+    """Rows of ordinary users: all have `tea`, every second one also `coffee`."""
     rows = [(f"u{n}", "tea", n) for n in range(users)]
     return [*rows, *((f"u{n}", "coffee", n) for n in range(0, users, 2))]
 
 
 def csv_bytes(broken_row: BrokenRow | None, users: int) -> bytes:
-    """A CSV file of ordinary people, with one user's line among them."""
+    """A CSV file of ordinary users, and the broken row if there is one."""
     return _lines(
         [",".join(map(str, row)).encode() + b"\n" for row in ordinary_rows(users)], broken_row, b"user,item,value\n"
     )
 
 
 def json_bytes(broken_row: BrokenRow | None, users: int) -> bytes:
-    """JSON lines of ordinary people, with one user's line among them."""
-    named = (dict(zip(("user", "item", "value"), row, strict=True)) for row in ordinary_rows(users))
-    return _lines([json.dumps(row).encode() + b"\n" for row in named], broken_row, b"")
+    """JSON lines of ordinary users, and the broken row if there is one."""
+    objects = (dict(zip(("user", "item", "value"), row, strict=True)) for row in ordinary_rows(users))
+    return _lines([json.dumps(row).encode() + b"\n" for row in objects], broken_row, b"")
 
 
 def _lines(lines: list[bytes], broken_row: BrokenRow | None, header: bytes) -> bytes:
-    """A line without an end can only be the last one; others have rows of others behind them."""
+    """The header, and the lines with the broken row among them; a row without a line end comes last."""
     if broken_row is None:
         return header + b"".join(lines)
     if broken_row.first:
@@ -115,34 +117,35 @@ def _lines(lines: list[bytes], broken_row: BrokenRow | None, header: bytes) -> b
 
 
 def write_line_files(folder: Path, kind: str, users: int) -> list[NeighbouringFiles]:
-    """A pair of files for every broken line of this kind, `csv` or `jsonl`; the first has nothing wrong with it."""
+    """Write a pair of files for every broken row of a kind, `csv` or `jsonl`; the first row is well-formed."""
     return _write_line_pairs(folder, kind, users, None)
 
 
 def _write_line_pairs(folder: Path, kind: str, users: int, most: int | None) -> list[NeighbouringFiles]:
-    made = []
+    """Write the first `most` pairs of `write_line_files`, or all."""
+    pairs = []
     for number, broken in enumerate((CSV_LINES if kind == "csv" else JSON_LINES)[:most]):
         write = csv_bytes if kind == "csv" else json_bytes
         paths = [_make_folder_for(folder, f"{kind}-{number}", side, f"{TABLE}.{kind}") for side in ("with", "without")]
-        for path, added in zip(paths, (broken, None), strict=True):
-            path.write_bytes(write(added, users))
-        made.append(NeighbouringFiles(kind, broken.why, str(paths[0]), str(paths[1])))
-    return made
+        for path, row in zip(paths, (broken, None), strict=True):
+            path.write_bytes(write(row, users))
+        pairs.append(NeighbouringFiles(kind, broken.why, str(paths[0]), str(paths[1])))
+    return pairs
 
 
 def write_plain_files(folder: Path, kind: str, users: int) -> NeighbouringFiles:
-    """A pair of files, `csv` or `jsonl`, in which nothing is wrong."""
-    (made, *_) = _write_line_pairs(folder, kind, users, 1)
-    return made
+    """Write a pair of files, `csv` or `jsonl`, whose rows are all well-formed."""
+    (pair, *_) = _write_line_pairs(folder, kind, users, 1)
+    return pair
 
 
 def columns_of(kind: str) -> tuple[Column, ...]:
-    """The columns of the battery that `parquet` or `duckdb` can hold as they are."""
+    """The columns whose type `parquet` or `duckdb` can store unchanged."""
     return tuple(column for column in COLUMNS if not column.kind.startswith(_FOREIGN[kind]))
 
 
 def write_typed_files(folder: Path, kind: str, users: int) -> NeighbouringFiles:
-    """A pair of tables with a column of every type, `parquet` or `duckdb`."""
+    """Write a pair of tables with a column of every type, `parquet` or `duckdb`."""
     paths = [_make_folder_for(folder, f"types-{kind}", side, f"{TABLE}.{kind}") for side in ("with", "without")]
     for path, with_user in zip(paths, (True, False), strict=True):
         write_table(path, typed_table(with_user, columns_of(kind), users))
@@ -150,7 +153,7 @@ def write_typed_files(folder: Path, kind: str, users: int) -> NeighbouringFiles:
 
 
 def write_table(path: Path, table: pa.Table) -> None:
-    """An Arrow table as a Parquet file, or as the table `events` of a DuckDB file, by the name's ending."""
+    """Write an Arrow table as a Parquet file, or else as the table `events` of a DuckDB file, by the suffix."""
     if path.suffix == ".parquet":
         from pyarrow.parquet import write_table as write
 
@@ -164,6 +167,7 @@ def write_table(path: Path, table: pa.Table) -> None:
 
 
 def _make_folder_for(folder: Path, pair: str, side: str, name: str) -> Path:
+    """Create the folder of one side of a pair, and return the path of a file in it."""
     place = folder / pair / side
     place.mkdir(parents=True, exist_ok=True)
     return place / name

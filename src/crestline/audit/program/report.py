@@ -1,4 +1,4 @@
-"""The report of an attack on a whole program, as a value."""
+"""The report of an attack on a whole program as a value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ from crestline.audit.report import Line, Verdict
 
 @dataclass(frozen=True)
 class Difference:
-    """Two neighbouring tables that a program told apart, every time out of `times`."""
+    """Two neighbouring tables that a program distinguished.
+
+    Attributes:
+        attack: Name of the attack.
+        file: Kind of the files.
+        why: What is special about the user's rows.
+        where: The filter, or None.
+        with_user: The outcome with the user.
+        without: The outcome without.
+        times: Number of repetitions that all confirmed it.
+    """
 
     attack: str
     file: str
@@ -23,7 +33,15 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramReport(Verdict):
-    """What was attacked, with how much effort, and every pair of tables that it told apart."""
+    """Report of an attack on a program.
+
+    Attributes:
+        program: Its name.
+        promise: The ε and δ that it promises for one question.
+        found: Every pair of tables that it distinguished.
+        runs: Number of times that it was run.
+        ran: Whether it answered at least once.
+    """
 
     program: str
     promise: tuple[float, float]
@@ -49,16 +67,20 @@ class ProgramReport(Verdict):
         return {"found": [vars(one) for one in self.found]}
 
     def lines(self, most: int = 8) -> list[Line]:
-        """The report, line by line: name and value; at most so many differences are shown."""
-        made = [
+        """The report as lines of a name and a value, with at most `most` differences."""
+        result = [
             ("program", self.program),
             ("promise", f"at most ({self.promise[0]:g}, {self.promise[1]:g}) for one question"),
             ("verdict", self.verdict),
         ]
         for one in self.found[:most]:
-            made += [("", ""), (one.attack, f"{one.file}: {one.why}")]
-            made += [] if one.where is None else [("where", one.where[:200])]
-            made += [("with the user", one.with_user), ("without", one.without), ("seen", f"{one.times} times of each")]
+            result += [("", ""), (one.attack, f"{one.file}: {one.why}")]
+            result += [] if one.where is None else [("where", one.where[:200])]
+            result += [
+                ("with the user", one.with_user),
+                ("without", one.without),
+                ("seen", f"{one.times} times of each"),
+            ]
         if len(self.found) > most:
-            made += [("", ""), ("more", f"{len(self.found) - most} pairs; --format json lists them all")]
-        return made + self._effort_lines()
+            result += [("", ""), ("more", f"{len(self.found) - most} pairs; --format json lists them all")]
+        return result + self._effort_lines()

@@ -1,1 +1,1 @@
-"""Testers: exact, statistical, and what they look at."""
+"""The exact and the statistical tester, and the pairs, features and events that they use."""

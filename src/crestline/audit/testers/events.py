@@ -1,4 +1,4 @@
-"""Events: learn from samples of two neighbours what tells them apart, as far as the promise forbids."""
+"""Events: learn from samples of two neighbours which set of outcomes exceeds the promise most."""
 
 from __future__ import annotations
 
@@ -21,16 +21,21 @@ Tallies = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class TellingEvent:
-    """A set of kinds of outcomes. `likelier_on_second`: it is likelier on the second data set of the pair."""
+    """A set of kinds of outcomes under a feature.
+
+    `likelier_on_second` states on which data set of the pair it is likelier.
+    """
 
     feature: Feature
     kinds: tuple[Hashable, ...]
     likelier_on_second: bool
 
     def contains(self, outcome: Outcome) -> bool:
+        """Whether an outcome lies in the event."""
         return self.feature.kind(outcome) in self._kind_set
 
     def hits(self, sample: Sample) -> int:
+        """Number of outcomes of a sample that lie in the event."""
         return sum(times for outcome, times in sample.items() if self.contains(outcome))
 
     @cached_property
@@ -38,14 +43,14 @@ class TellingEvent:
         return frozenset(self.kinds)
 
     def __str__(self) -> str:
-        said = [self.feature.say(kind) for kind in self.kinds[:3]]
-        more = len(self.kinds) - len(said)
-        return ", or ".join(said) + (f", or {more} more like these" if more else "")
+        texts = [self.feature.say(kind) for kind in self.kinds[:3]]
+        more = len(self.kinds) - len(texts)
+        return ", or ".join(texts) + (f", or {more} more like these" if more else "")
 
 
 @dataclass(frozen=True)
 class BestEvent:
-    """The best event found, and how many standard deviations it is beyond what the promise allows."""
+    """The best event, and by how many standard deviations it exceeds what the promise allows."""
 
     event: TellingEvent | None
     score: float
@@ -56,7 +61,7 @@ NOTHING = BestEvent(None, -math.inf)
 
 @dataclass(frozen=True)
 class Samples:
-    """Outcomes of the two data sets of a pair."""
+    """Samples of outcomes of the two data sets of a pair."""
 
     first: Sample
     second: Sample
@@ -68,9 +73,17 @@ class Samples:
 def learn_event(
     order: Samples, cut: Samples, moved: Sequence[str], table: TabulatedCeiling, more: Iterable[Feature] = ()
 ) -> BestEvent:
-    """Kinds are ordered by their ratio in one sample; where to stop, and which feature, is decided by the other.
+    """Learn the event that exceeds the promise most.
 
-    `more` are features that know the pair.
+    Args:
+        order: Sample that orders the kinds of each feature by their ratio.
+        cut: Sample that decides how many kinds the event has, and which feature it uses.
+        moved: Items of the user by whom the data sets differ.
+        table: What the claim allows.
+        more: Features that depend on the pair.
+
+    Returns:
+        The best event, whose score is not a test: test it on a fresh sample.
     """
     best = NOTHING
     for feature in chain(outcome_features(order.first, order.second, moved), more):
@@ -86,6 +99,7 @@ def learn_event(
 
 
 def _tally_kinds(sample: Sample, feature: Feature) -> Counter[Hashable]:
+    """Number of outcomes of each kind."""
     tally: Counter[Hashable] = Counter()
     for outcome, times in sample.items():
         tally[feature.kind(outcome)] += times
@@ -93,7 +107,7 @@ def _tally_kinds(sample: Sample, feature: Feature) -> Counter[Hashable]:
 
 
 def _kinds_by_ratio(this: Counter[Hashable], other: Counter[Hashable]) -> list[Hashable]:
-    """Kinds that lean towards this sample, the most telling first; ties by frequency."""
+    """Kinds that are likelier in this sample, the largest ratio first; ties by frequency."""
     share, rest = 1.0 / (this.total() + 1), 1.0 / (other.total() + 1)
     ratios = {kind: (times + 0.5) * share / ((other[kind] + 0.5) * rest) for kind, times in this.items()}
     return sorted((k for k, ratio in ratios.items() if ratio > 1), key=lambda k: (-ratios[k], -this[k]))
@@ -102,6 +116,7 @@ def _kinds_by_ratio(this: Counter[Hashable], other: Counter[Hashable]) -> list[H
 def _best_prefix(
     this: Counter[Hashable], other: Counter[Hashable], kinds: list[Hashable], table: TabulatedCeiling
 ) -> tuple[float, int]:
+    """The largest score of an event of the first kinds, and their number."""
     if not kinds:
         return -math.inf, 0
     above = np.cumsum([this[kind] for kind in kinds])
@@ -110,9 +125,9 @@ def _best_prefix(
 
 
 def _excess_scores(above: Tallies, of: int, below: Tallies, others: int, table: TabulatedCeiling) -> tuple[float, int]:
-    """The largest excess over the ceiling in standard deviations, and at how many kinds it is reached.
+    """The largest excess over the allowed probability in standard deviations, and the number of kinds that reaches it.
 
-    Half a hit is added to both tallies, so that an event seen a few times on one side only is not taken for certain.
+    Half a hit is added to both tallies, so that an event with few hits on one side only is not taken as certain.
     """
     p = np.asarray((above + 0.5) / (of + 1.0), dtype=np.float64)
     q = np.asarray((below + 0.5) / (others + 1.0), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The exact attack: compare two output laws outcome by outcome."""
+"""The exact attack: compare the laws of two neighbours outcome by outcome."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from crestline.audit.testers.features import kind_text
 from crestline.audit.testers.limits import AttackLimits
 from crestline.audit.testers.special_pairs import neighbouring_pairs
 
-# Laws are floating point: a strength this close to the claim is the claim.
+# Laws are floating-point numbers: a strength this close to the claim counts as equal.
 _SLACK = 1e-6
 _STEPS = (1, 2, 5)
 
 
 @dataclass(frozen=True)
 class WorstPair:
-    """The worst neighbouring pair found, and how much δ the claimed ε needs there."""
+    """The neighbouring pair that needs the largest δ at the claimed ε, and that δ."""
 
     delta: float
     first: Counts
@@ -32,13 +32,13 @@ class WorstPair:
 
 
 def hockey_stick_divergence(first: Law, second: Law, epsilon: float) -> float:
-    """`Σ max(0, P - e^ε Q)`: the smallest δ for which P is within (ε, δ) of Q."""
+    """`Σ max(0, P - e^ε Q)`: smallest δ for which `Pr_P[S] <= e^ε Pr_Q[S] + δ` for every event S."""
     factor = math.exp(epsilon)
     return math.fsum(max(0.0, chance - factor * second.get(outcome, 0.0)) for outcome, chance in first.items())
 
 
 def tightest_epsilon(first: Law, second: Law, delta: float) -> float:
-    """The smallest ε for which both laws are within (ε, δ) of each other; infinite when there is none."""
+    """Smallest ε for which both laws are within (ε, δ) of each other; infinite if none up to 512 is."""
     return ApproximateClaim(0.0, delta).needed_parameter(first, second)
 
 
@@ -63,14 +63,14 @@ def worst_pair(law_of: Callable[[Counts], Law], pairs: Iterable[tuple[Counts, Co
 
 @dataclass
 class ExactTester:
-    """Attacks by the law that the mechanism states: first every given pair, then uphill from the worst."""
+    """Compares the laws that a mechanism states: of every given pair, then of neighbours of the worst pair."""
 
     effort: AttackLimits
     tell: Callable[[float], None] = lambda share: None
     _laws: dict[Any, Law] = field(default_factory=dict)
 
     def test(self, subject: AuditSubject, pairs: Sequence[NeighbourPair]) -> AttackResult | None:
-        """The worst pair found, or None when no law could be written down in time."""
+        """The worst pair, or None if the time limit allowed none."""
         best: tuple[NeighbourPair | None, float] = (None, -1.0)
         for pair in pairs:
             if self.effort.is_exhausted:
@@ -88,7 +88,7 @@ class ExactTester:
     def _worse_pair(
         self, subject: AuditSubject, pair: NeighbourPair, best: tuple[NeighbourPair | None, float]
     ) -> tuple[NeighbourPair | None, float]:
-        """The worse of two pairs; only a pair that needs more than the worst so far is looked at closely."""
+        """The pair and its parameter if it needs a larger one than the worst so far, otherwise the worst so far."""
         first, second = self._law(subject, pair.with_user, pair.shape), self._law(subject, pair.without, pair.shape)
         self.tell(self.effort.share)
         needed = subject.claim.needed_parameter(first, second, max(0.0, best[1]))
@@ -112,16 +112,16 @@ class ExactTester:
 
 
 def _telling_event(first: Law, second: Law, claim: Claim, number: float) -> tuple[float, float, float, list[Any]]:
-    """The event that goes furthest beyond what a claim of this number allows: excess, both probabilities, outcomes."""
+    """The event that most exceeds what a claim with this parameter allows: excess, both probabilities, outcomes."""
     outcomes = outcomes_by_ratio(first, second)
     above = np.cumsum([first.get(outcome, 0.0) for outcome in outcomes])
     below = np.minimum(1.0, np.cumsum([second.get(outcome, 0.0) for outcome in outcomes]))
     excess = above - claim.largest_allowed_chance(below, number)
-    place = int(np.argmax(excess[:-1])) if len(excess) > 1 else 0  # not the event of everything
+    place = int(np.argmax(excess[:-1])) if len(excess) > 1 else 0  # the event of all outcomes reveals nothing
     return float(excess[place]), float(above[place]), float(below[place]), outcomes[: place + 1]
 
 
 def _event_text(event: list[Any]) -> str:
-    said = [f"the answer is {kind_text(outcome.key)}" for outcome in event[:3]]
-    more = len(event) - len(said)
-    return ", or ".join(said) + (f", or {more} more like these" if more else "")
+    texts = [f"the answer is {kind_text(outcome.key)}" for outcome in event[:3]]
+    more = len(event) - len(texts)
+    return ", or ".join(texts) + (f", or {more} more like these" if more else "")

@@ -1,7 +1,7 @@
-"""Features: ways of looking at an outcome, each of which sorts outcomes into a few kinds.
+"""Features: functions that map outcomes to a few kinds.
 
-An event is a set of kinds under one feature. A feature is made from pooled outcomes of both data sets (numbers must be
-cut into bins somewhere), never from the outcomes it is later tested on.
+An event is a set of kinds under one feature. Bins of numbers and weights come from outcomes of both data sets, never
+from the sample on which the event is tested.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _FEW = 24
 
 @dataclass(frozen=True)
 class Feature:
-    """`bin_of(outcome)` says which kind it is; `bin_text(kind)` says so in words."""
+    """`kind(outcome)` is the kind of an outcome, `say(kind)` describes a kind in words."""
 
     kind: Callable[[Outcome], Hashable]
     say: Callable[[Hashable], str]
 
 
 def outcome_features(first: Sample, second: Sample, moved: Sequence[str]) -> Iterator[Feature]:
-    """Every feature worth trying on these outcomes. The samples are only used to place bins and weights."""
+    """Every feature that suits these outcomes; the samples only place bins and weights."""
     pool = first + second
     yield Feature(lambda outcome: outcome.key, lambda kind: f"the answer is {kind_text(kind)}")
     if len({outcome.key for outcome in pool}) > _FEW:
@@ -41,13 +41,13 @@ def outcome_features(first: Sample, second: Sample, moved: Sequence[str]) -> Ite
 
 
 def _coarse_features(moved: Sequence[str]) -> Iterator[Feature]:
-    """Answers that are many must be sorted into fewer kinds before they repeat."""
+    """Features with few kinds, for outcomes too numerous to repeat."""
     yield Feature(lambda outcome: frozenset(outcome.names), lambda kind: f"the items are {kind_text(kind)}")
     yield Feature(lambda outcome: outcome.names[:1], lambda kind: f"the first item is {kind_text(kind)}")
     yield Feature(lambda outcome: len(outcome.names), lambda kind: f"there are {kind} items")
-    held = frozenset(moved)
+    user_items = frozenset(moved)
     yield Feature(
-        lambda outcome: sum(name in held for name in outcome.names),
+        lambda outcome: sum(name in user_items for name in outcome.names),
         lambda kind: f"{kind} of the user's items are named",
     )
     for label in moved[:4]:
@@ -55,7 +55,7 @@ def _coarse_features(moved: Sequence[str]) -> Iterator[Feature]:
 
 
 def kind_text(kind: object) -> str:
-    """An outcome for people: `(a, b)`, `{a, b}, stopped`, `nothing, stopped`."""
+    """Text of an outcome's key: `(a, b)`, `{a, b}, stopped`, `nothing, stopped`."""
     if isinstance(kind, tuple) and len(kind) == 2 and isinstance(kind[1], bool) and not isinstance(kind[0], str):
         return kind_text(kind[0]) + (", stopped" if kind[1] else "")
     if isinstance(kind, QueryAnswer):
@@ -70,11 +70,12 @@ def kind_text(kind: object) -> str:
 
 
 def _names(label: str) -> Feature:
+    """Whether an outcome names an item."""
     return Feature(lambda outcome: label in outcome.names, lambda kind: f"{label!r} is {'' if kind else 'not '}named")
 
 
 def _number_features(pool: Sample, moved: Sequence[str]) -> Iterator[Feature]:
-    """Sizes and last bits of printed numbers, by place, by item, and all together."""
+    """Size and last bit of printed numbers: by position, by item, and of all of them."""
     for place in (0, 1):
         yield _bin(pool, lambda outcome, place=place: _nth(outcome.numbers, place), f"printed number {place + 1}")  # type: ignore[misc] # mypy cannot type a default in a lambda
         yield _last_bit_feature(place)
@@ -87,7 +88,7 @@ def _number_features(pool: Sample, moved: Sequence[str]) -> Iterator[Feature]:
 
 
 def _bin(pool: Sample, number: Callable[[Outcome], Number | None], words: str) -> Feature:
-    """The number's bin, together with the items beside it when those are few."""
+    """The bin of a number, together with the outcome's key if there are few keys."""
     values = sorted(float(value) for outcome in pool if (value := number(outcome)) is not None)
     edges = sorted({values[len(values) * i // _BINS] for i in range(1, _BINS)}) if values else []
     few = len({outcome.key for outcome in pool}) <= 8
@@ -110,7 +111,7 @@ def _bin(pool: Sample, number: Callable[[Outcome], Number | None], words: str) -
 
 
 def _last_bit_feature(place: int) -> Feature:
-    """How fine the number's last bit is, by the number's size: floating point leaks through its grid (Mironov 2012)."""
+    """Position of a number's last bit, and the number's size: floating-point noise has a grid (Mironov 2012)."""
 
     def kind(outcome: Outcome) -> Hashable:
         number = _nth(outcome.numbers, place)
@@ -126,7 +127,7 @@ def _last_bit_feature(place: int) -> Feature:
 
 
 def _naive_bayes_feature(first: Sample, second: Sample) -> Feature:
-    """All parts of an outcome at once: each part's log ratio in the sample, added up (naive Bayes)."""
+    """Bin of the sum of the log ratios of an outcome's parts, learned from the samples (naive Bayes)."""
     weights = _log_ratio_weights(first, second)
     scores = sorted(_outcome_weight(outcome, weights) for outcome in first + second)
     edges = sorted({scores[len(scores) * i // _BINS] for i in range(1, _BINS)}) if scores else []
@@ -153,6 +154,7 @@ def _outcome_weight(outcome: Outcome, weights: dict[Hashable, float]) -> float:
 
 
 def _outcome_parts(outcome: Outcome) -> Iterator[Hashable]:
+    """Parts of an outcome: its length, its items, and the first four items with their positions."""
     yield ("length", len(outcome.names))
     for name in outcome.names:
         yield ("named", name)
@@ -165,7 +167,7 @@ def _nth(numbers: Sequence[Number], place: int) -> Number | None:
 
 
 def number_of(outcome: Outcome, label: str) -> Number | None:
-    """The number printed beside an item."""
+    """The number printed beside an item; None if there is none."""
     return _nth(outcome.numbers, outcome.names.index(label)) if label in outcome.names else None
 
 
@@ -182,7 +184,7 @@ def _size(number: Number) -> int:
 
 
 def fineness(number: Number) -> int:
-    """The power of two of the last bit, negated; for other fractions, the number of bits of the denominator."""
+    """Binary place of the last bit of a number; for a denominator that is no power of two, its bit length less one."""
     if not math.isfinite(number):
         return 9999
     whole, parts = number.as_integer_ratio()

@@ -1,4 +1,4 @@
-"""Find the counts at which a mechanism changes its mind: the edge of being named is where privacy is tested hardest."""
+"""Find the counts from which a mechanism names items: privacy is tested hardest there."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ _LARGEST = 1 << 24
 
 
 def edges(subject: AuditSubject, shape: HistogramShape) -> tuple[int, ...]:
-    """For a few groups of items, alone in the table: the smallest count at which they are usually named."""
+    """For a few groups of items that are alone in the table: the smallest count at which they are usually named."""
     slots = shape.k_bar or len(shape.domain)
     names = list(shape.domain) or labels(slots + 1)
     groups = [names[:1], names[slots - 1 : slots], names[: min(subject.k, slots)], names[:slots]]
-    found = {_find_edge(subject, shape, group) for group in groups}
-    return tuple(sorted(level for level in found if level is not None))
+    levels = {_find_edge(subject, shape, group) for group in groups}
+    return tuple(sorted(level for level in levels if level is not None))
 
 
 def _find_edge(subject: AuditSubject, shape: HistogramShape, group: Sequence[str]) -> int | None:
-    """By doubling and halving; None when the group is named already at count 0, or never."""
+    """Smallest count at which the group is named, by doubling and halving; None if count 0 suffices or none up to
+    2^24.
+    """
     if _names_group(subject, shape, group, 0):
         return None
     high = 1
@@ -39,19 +41,20 @@ def _find_edge(subject: AuditSubject, shape: HistogramShape, group: Sequence[str
 
 
 def _names_group(subject: AuditSubject, shape: HistogramShape, group: Sequence[str], count: int) -> bool:
-    drawn = subject.sample(dict.fromkeys(group, count), shape, _TRIALS)
+    """Whether at least half of the releases name the group: all its items, or one if it has more than k."""
+    sample = subject.sample(dict.fromkeys(group, count), shape, _TRIALS)
 
     def names_them(outcome: Outcome) -> bool:
-        found = [label in _named_items(outcome) for label in group]
-        return any(found) if len(group) > subject.k else all(found)
+        flags = [label in _named_items(outcome) for label in group]
+        return any(flags) if len(group) > subject.k else all(flags)
 
-    return 2 * sum(times for outcome, times in drawn.items() if names_them(outcome)) >= _TRIALS
+    return 2 * sum(times for outcome, times in sample.items() if names_them(outcome)) >= _TRIALS
 
 
 def _named_items(outcome: Outcome) -> set[Hashable]:
-    """Every item that an outcome speaks of, also within the answers to several queries."""
-    said: set[Hashable] = set()
+    """Every item in an outcome, also within answers to queries."""
+    items: set[Hashable] = set()
     for name in outcome.names:
         value = name.value if isinstance(name, QueryAnswer) else name
-        said |= value if isinstance(value, frozenset) else {value}
-    return said
+        items |= value if isinstance(value, frozenset) else {value}
+    return items

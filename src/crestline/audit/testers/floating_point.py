@@ -1,8 +1,8 @@
-"""What printed floats give away: which sums of a count and a noise can be reached at all (Mironov 2012).
+"""Sums of a count and floating-point noise that can occur at all (Mironov 2012).
 
-Naive Laplace or exponential noise is a rounded logarithm of a multiple of 2^-53. Far from the centre these are sparse:
-a printed number that can be reached from one count usually cannot be reached from the next. That needs no large counts
-and no many releases, and no amount of noise helps.
+Naive Laplace or exponential noise is the rounded logarithm of a multiple of 2^-53. Far from the centre its values are
+sparse: a printed number that is reachable from one count is usually not reachable from the next. Few releases show
+this, for small counts too, and more noise does not help.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from crestline.audit.testers.features import Feature, Sample, fineness, number_o
 
 _WORD = 2.0**53
 _FINE = 24
-"""Numbers that end before this binary place are on a public grid, not on that of floating point."""
+"""Numbers whose last bit is at or before this binary place are taken to be on a public grid."""
 _LOOKED_AT = 64
 _ITEMS = 2
 
 
 def usual_scales(epsilon: float, contribution: int | None) -> tuple[float, ...]:
-    """The scales at which Laplace noise is usually drawn for a promise of `epsilon`."""
+    """Usual scales of Laplace noise for a promise of `epsilon`."""
     moved = {1.0, 2.0, float(contribution or 1)}
     return tuple(times / epsilon for times in sorted(moved)) if 0 < epsilon < math.inf else ()
 
 
 def reachability_features(pool: Sample, pair: NeighbourPair, scales: Sequence[float]) -> Iterator[Feature]:
-    """For the user's first items: from which of its two counts the item's printed number can be reached."""
+    """For the first items of the user: from which of its two counts an item's printed number is reachable."""
     if not any(_is_fine(outcome) for outcome in islice(pool, _LOOKED_AT)):
         return
     for label in pair.items_of_user[:_ITEMS]:
@@ -57,7 +57,7 @@ def _reachability_feature(label: str, with_user: int, without: int, scale: float
 def is_reachable(number: float, count: int, scale: float) -> bool:
     """Whether `number` is the rounded sum of `count` and a rounded `± scale * log` of a multiple of 2^-53.
 
-    Library logarithms err in their last bit at most, which is allowed for.
+    Allows the error of library logarithms, which is one unit in the last place.
     """
     distance = number - count
     if not math.isfinite(distance):
@@ -71,4 +71,5 @@ def is_reachable(number: float, count: int, scale: float) -> bool:
 
 
 def _is_fine(outcome: Outcome) -> bool:
+    """Whether a printed floating-point number has bits beyond a public grid."""
     return any(isinstance(number, float) and _FINE < fineness(number) < 9_000 for number in outcome.numbers)

@@ -1,7 +1,7 @@
-"""The exact attack on a family of groups: neighbours that differ in one group, in several, in a new one (P15).
+"""The exact attack on groups: neighbours that differ in one group, in several, or in a new one (P15).
 
-Two questions are asked. Is the law of everything that is published within the promise, on every small pair? And is what
-is charged at least the sum of the bills of any groups that one user may have touched, whatever came back?
+It tests that the law of the published groups keeps the promise on every small pair, and that the charge covers the
+sum of the bills of any groups that one user may have, whatever is published.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from crestline.audit.testers.exact import hockey_stick_divergence
 from crestline.guarantees.cost import Cost
 from crestline.mechanisms.selection import GroupSelections, Selection
 
-Family: TypeAlias = Mapping[str, Counts]  # the counts of every group that somebody has
+Family: TypeAlias = Mapping[str, Counts]  # the counts of every group that has a user
 Settle: TypeAlias = Callable[[GroupSelections], Cost]
 
-_USERS = ({"a": 1}, {"b": 1}, {"a": 1, "b": 1})  # what one user may have in a group
+_USERS = ({"a": 1}, {"b": 1}, {"a": 1, "b": 1})  # possible items of one user in a group
 _GROUPS = "ghij"
 
 
 @dataclass(frozen=True)
 class FamilyPair:
-    """Two families that differ by one user, and what is special about them."""
+    """Two families that differ by one user, and the reason to try them (`why`)."""
 
     with_user: Family
     without: Family
@@ -36,14 +36,14 @@ class FamilyPair:
 
 @dataclass(frozen=True)
 class FamilyFinding:
-    """The worst pair found, and how much δ the claimed ε needs there."""
+    """The pair that needs the largest δ at the claimed ε, and that δ."""
 
     delta: float
     pair: FamilyPair | None
 
 
 def family_pairs(groups_per_user: int, sizes: Sequence[int] = (0, 1, 3, 7)) -> Iterator[FamilyPair]:
-    """Every pair of families of two items a group: a user in one to `groups_per_user` groups, which may be new ones."""
+    """Pairs of families with two items a group, whose user has 1 to `groups_per_user` groups, perhaps new ones."""
     histograms = [{"a": first, "b": second} for first, second in product(sizes, repeat=2)]
     for many in range(1, groups_per_user + 1):
         for before in product(histograms, repeat=many):
@@ -68,10 +68,10 @@ def worst_family(law_of: Callable[[Family], Law], pairs: Iterable[FamilyPair], e
 def undercharged_selections(
     settle: Settle, bill: Callable[[Selection], Cost], outcomes: Sequence[Selection], groups_per_user: int
 ) -> Iterator[tuple[GroupSelections, Fraction, Fraction]]:
-    """Whatever is published and charged less than the bills of some groups that one user may have.
+    """Every publication that is charged less than the bills of some groups that one user may have.
 
-    The published groups, what is charged and what is owed, in zCDP. A group without a name owes what an answer that
-    names nothing costs (P15.2).
+    Yields the published groups, the charge, and the amount owed, in zCDP. An unpublished group owes the cost of an
+    answer that names nothing (P15.2).
     """
     nothing = [bill(Selection((), stopped=True))] * groups_per_user
     for many in range(groups_per_user + 2):
@@ -84,7 +84,7 @@ def undercharged_selections(
 
 
 def _build_pair(before: Sequence[Counts], moves: Sequence[Counts], others: Sequence[Counts]) -> FamilyPair:
-    """The user's groups first, then groups of other people."""
+    """Families of the user's groups and of groups of others, with the user's items and without."""
     after = [
         {item: counts[item] + move.get(item, 0) for item in counts} for counts, move in zip(before, moves, strict=True)
     ]
@@ -94,6 +94,6 @@ def _build_pair(before: Sequence[Counts], moves: Sequence[Counts], others: Seque
 
 
 def _non_empty_groups(groups: Sequence[Counts]) -> Family:
-    """Groups by name; one that nobody has is not there."""
-    named = zip(_GROUPS, groups, strict=False)
-    return {group: {item: n for item, n in counts.items() if n} for group, counts in named if any(counts.values())}
+    """Groups that have a user, by name."""
+    by_name = zip(_GROUPS, groups, strict=False)
+    return {group: {item: n for item, n in counts.items() if n} for group, counts in by_name if any(counts.values())}

@@ -1,4 +1,4 @@
-"""Effort: how many releases an attack may make, and until when."""
+"""Limits of an attack: its releases and its time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from time import perf_counter
 
 @dataclass
 class AttackLimits:
-    """A number of releases and a time limit; the clock is read between samples, and can be replaced in tests."""
+    """A number of releases and a time limit; `clock` returns the time in seconds, and is read between samples."""
 
     releases: int
     seconds: float
@@ -27,11 +27,12 @@ class AttackLimits:
 
     @property
     def is_exhausted(self) -> bool:
+        """Whether a limit is reached."""
         return self.seconds_used >= self.seconds or self.releases_made >= self.releases
 
     @property
     def releases_left(self) -> int:
-        """How many more releases fit, at the speed seen so far."""
+        """Releases that still fit within both limits, at the speed so far."""
         allowed, spent = max(0, self.releases - self.releases_made), self.seconds_used
         if not self.releases_made or spent <= 0:
             return allowed
@@ -39,5 +40,5 @@ class AttackLimits:
 
     @property
     def share(self) -> float:
-        """How much of the effort is spent, between 0 and 1."""
+        """Share of the scarcer limit that is used, between 0 and 1."""
         return min(1.0, max(self.seconds_used / self.seconds, self.releases_made / self.releases))

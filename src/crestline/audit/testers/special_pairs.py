@@ -1,7 +1,7 @@
-"""Pairs built on purpose: ties, thresholds, empty data, one-user items, k = k_bar, users in every item.
+"""Pairs built on purpose: ties, thresholds, empty data, items of one user, k = k_bar, users with every item.
 
-`levels` are counts at which the mechanism was seen to change its mind (`probing.py`): privacy is lost at the edge of
-being named, at the cut, and where something appears out of nothing.
+`levels` are counts from which the mechanism names items (`find_edges`): privacy is lost at a threshold, at the cut,
+and where an item appears.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crestline.audit.neighbours import Counts, HistogramShape, NeighbourPair, la
 
 @dataclass(frozen=True)
 class SpecialPairs:
-    """The pairs that break most broken mechanisms; few, and never left out."""
+    """The few pairs that break most broken mechanisms."""
 
     k: int
     levels: tuple[int, ...]
@@ -35,11 +35,11 @@ class SpecialPairs:
             _ladder_moves(names, slots, self.levels),
             _moves_by_letter(names, slots, high) if not shape.domain else (),
         )
-        for turn in zip_longest(*families):  # in turn: whoever has time for a few pairs only gets some of each
+        for turn in zip_longest(*families):  # alternate, so that a short attack includes some of each family
             for without, moved, why in filter(None, turn):
-                made = make_pair(without, moved, shape, why, contribution)
-                if made is not None:
-                    yield made
+                pair = make_pair(without, moved, shape, why, contribution)
+                if pair is not None:
+                    yield pair
 
 
 _Move = tuple[Counts, Sequence[str], str]
@@ -56,7 +56,7 @@ def _moves_from_nothing(names: list[str], slots: int, contribution: int | None, 
 
 
 def _moves_at_the_cut(names: list[str], slots: int, contribution: int | None, high: int) -> Iterator[_Move]:
-    """Ties across the cut, in either label order; the next count alone; every slot vanishing at once (P1.6 b, d)."""
+    """Ties across the cut, in either label order; the next count alone; all slots replaced at once (P1.6 b, d)."""
     if slots >= len(names):
         return
     inside, outside = names[:slots], names[slots:]
@@ -76,32 +76,32 @@ def _moves_at_the_cut(names: list[str], slots: int, contribution: int | None, hi
 
 
 def _moves_at_the_top(names: list[str], slots: int, high: int) -> Iterator[_Move]:
-    """Ties between popular items, and users in every item (P1.6 e)."""
-    shown = names[:slots]
+    """Ties between popular items, and users with every item (P1.6 e)."""
+    visible = names[:slots]
     for base in (high, 18, 2):
-        level = dict.fromkeys(shown, base)
-        yield level, [shown[-1]], "ties between popular items"
-        yield level, [shown[0]], "ties between popular items"
-        yield level, shown, "a user in every item shown"
+        level = dict.fromkeys(visible, base)
+        yield level, [visible[-1]], "ties between popular items"
+        yield level, [visible[0]], "ties between popular items"
+        yield level, visible, "a user in every item shown"
         yield level | dict.fromkeys(names[slots:], max(0, base - 3)), names, "a user in every item"
         if slots > 1:
-            yield level | {shown[0]: base + 1}, [shown[1]], "a tie is made at the top"
-            yield level | {shown[1]: base - 1}, [shown[1]], "a tie is made at the top"
-            yield level, shown[: slots // 2], "half of the ties move"
+            yield level | {visible[0]: base + 1}, [visible[1]], "a tie is made at the top"
+            yield level | {visible[1]: base - 1}, [visible[1]], "a tie is made at the top"
+            yield level, visible[: slots // 2], "half of the ties move"
 
 
 def _moves_at_levels(names: list[str], slots: int, k: int, levels: Sequence[int]) -> Iterator[_Move]:
-    """Around the counts at which the mechanism changes its mind."""
+    """Counts around those from which the mechanism names items."""
     for level in levels:
         for size in sorted({1, min(k, slots), slots}):
-            chosen = names[:size]
+            subset = names[:size]
             for count in (level - 1, level):
                 if count >= 0:
-                    yield dict.fromkeys(chosen, count), chosen, "at the edge of being named"
-                    yield dict.fromkeys(chosen, count), chosen[:1], "at the edge of being named"
+                    yield dict.fromkeys(subset, count), subset, "at the edge of being named"
+                    yield dict.fromkeys(subset, count), subset[:1], "at the edge of being named"
             if slots < len(names):
                 rest = dict.fromkeys(names[slots:], 0)
-                yield dict.fromkeys(chosen, level) | rest, names[slots:][:1], "the next count moves below the edge"
+                yield dict.fromkeys(subset, level) | rest, names[slots:][:1], "the next count moves below the edge"
     if names and levels:
         yield {}, [names[-1]], "nothing but one user"
         for count in (levels[0] - 1, levels[0]):
@@ -109,19 +109,19 @@ def _moves_at_levels(names: list[str], slots: int, k: int, levels: Sequence[int]
 
 
 def _ladder_moves(names: list[str], slots: int, levels: Sequence[int]) -> Iterator[_Move]:
-    """One item, then pairs, with wide gaps between: gaps that move in both directions at once (P2.5)."""
-    shown = names[: slots + 1]
+    """One item, then pairs, with wide gaps between, some of which grow while others shrink (P2.5)."""
+    visible = names[: slots + 1]
     for wide in levels[-2:]:
-        heights = [wide * (1 + (len(shown) - place) // 2) + 3 * (place % 2) for place in range(len(shown))]
-        ladder = dict(zip(shown, heights, strict=True))
-        lower = [name for place, name in enumerate(shown) if place and place % 2 == 0]
-        yield ladder, [*shown[1:2], *lower], "gaps that move both ways"
+        heights = [wide * (1 + (len(visible) - place) // 2) + 3 * (place % 2) for place in range(len(visible))]
+        ladder = dict(zip(visible, heights, strict=True))
+        lower = [name for place, name in enumerate(visible) if place and place % 2 == 0]
+        yield ladder, [*visible[1:2], *lower], "gaps that move both ways"
         yield ladder, lower, "gaps that move both ways"
-        yield ladder, shown[1::2], "gaps that move both ways"
+        yield ladder, visible[1::2], "gaps that move both ways"
 
 
 def _moves_by_letter(names: list[str], slots: int, high: int) -> Iterator[_Move]:
-    """Every letter once as the newcomer: a choice that looks at names gives itself away (P1.6 a)."""
+    """Every letter once as the newcomer: a choice that depends on labels reveals itself (P1.6 a)."""
     for letter in string.ascii_lowercase:
         rest = [name for name in names if name != letter][: slots - 1]
         yield dict.fromkeys(rest, high), [letter], "one letter appears"
@@ -129,7 +129,7 @@ def _moves_by_letter(names: list[str], slots: int, high: int) -> Iterator[_Move]
 
 @dataclass(frozen=True)
 class VariedPairs:
-    """Random pairs in the same spirit: groups of items at telling counts, moved together or in part."""
+    """Random pairs: groups of items at counts near the thresholds, of which all, one or none move."""
 
     levels: tuple[int, ...]
     many: int
@@ -150,28 +150,28 @@ class VariedPairs:
                 group = order[start:stop]
                 without |= dict.fromkeys(group, base + int(choose.choice(steps)))
                 moved += group[: int(choose.choice([0, 0, 1, len(group), len(group)]))]
-            made = make_pair(without, moved[:contribution], shape, "a varied pair", contribution)
-            if made is not None:
-                yield made
+            pair = make_pair(without, moved[:contribution], shape, "a varied pair", contribution)
+            if pair is not None:
+                yield pair
 
 
 def neighbouring_pairs(
-    given: NeighbourPair, contribution: int | None, steps: Sequence[int] = (1,)
+    pair: NeighbourPair, contribution: int | None, steps: Sequence[int] = (1,)
 ) -> Iterator[NeighbourPair]:
-    """Pairs one small change away: one count up or down, one item more or less for the user."""
-    names = list(dict.fromkeys([*given.with_user, *given.without]))[:8]
-    moved = set(given.items_of_user)
+    """Pairs with one small change: one count higher or lower, or one item of the user more or less."""
+    names = list(dict.fromkeys([*pair.with_user, *pair.without]))[:8]
+    moved = set(pair.items_of_user)
     for label in names:
         for step in (*steps, *(-step for step in steps)):
-            level = given.without.get(label, 0) + step
+            level = pair.without.get(label, 0) + step
             if level >= 0:
-                yield from _pairs_of_change(given, {**given.without, label: level}, moved, contribution)
-        yield from _pairs_of_change(given, given.without, moved ^ {label}, contribution)
+                yield from _pairs_of_change(pair, {**pair.without, label: level}, moved, contribution)
+        yield from _pairs_of_change(pair, pair.without, moved ^ {label}, contribution)
 
 
 def _pairs_of_change(
-    given: NeighbourPair, without: Counts, moved: set[str], contribution: int | None
+    pair: NeighbourPair, without: Counts, moved: set[str], contribution: int | None
 ) -> Iterator[NeighbourPair]:
-    made = make_pair(without, sorted(moved), given.shape, given.why, contribution)
-    if made is not None:
-        yield made
+    neighbour = make_pair(without, sorted(moved), pair.shape, pair.why, contribution)
+    if neighbour is not None:
+        yield neighbour

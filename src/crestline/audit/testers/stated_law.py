@@ -1,4 +1,4 @@
-"""Does a mechanism release what its stated law says? The exact attack is worth nothing otherwise."""
+"""Compare releases with the law that a mechanism states: the exact attack is valid only if they agree."""
 
 from __future__ import annotations
 
@@ -21,22 +21,25 @@ def is_followed(
     clock: Callable[[], float],
     significance: float,
 ) -> bool:
-    """False when the releases of one of the two tables do not follow the law, beyond doubt."""
+    """Whether releases of both tables are consistent with the law.
+
+    If they follow it, False has probability at most `significance`.
+    """
     for counts in (pair.with_user, pair.without):
         law = subject.law(counts, pair.shape)
         start = clock()
-        learned = subject.sample(counts, pair.shape, _FEW)
+        first_sample = subject.sample(counts, pair.shape, _FEW)
         fits = int(seconds / 4 / max(1e-9, clock() - start) * _FEW)
         n = max(_FEW, min(trials, fits))
-        learned += subject.sample(counts, pair.shape, n)
-        if not _fits_law(law, learned, subject.sample(counts, pair.shape, n), significance / 2):
+        first_sample += subject.sample(counts, pair.shape, n)
+        if not _fits_law(law, first_sample, subject.sample(counts, pair.shape, n), significance / 2):
             return False
     return True
 
 
-def _fits_law(law: Law, learned: Sample, fresh: Sample, error: float) -> bool:
-    """The outcomes that come up too often in one sample must not do so in the next as well."""
-    total = learned.total()
-    often = [outcome for outcome, times in learned.items() if times > total * law.get(outcome, 0.0)]
-    hits = sum(fresh[outcome] for outcome in often)
-    return lower_bound(hits, fresh.total(), error) <= sum(law.get(outcome, 0.0) for outcome in often) + 1e-9
+def _fits_law(law: Law, first_sample: Sample, second_sample: Sample, error: float) -> bool:
+    """Whether outcomes that are too frequent in one sample are not significantly so in the next."""
+    total = first_sample.total()
+    often = [outcome for outcome, times in first_sample.items() if times > total * law.get(outcome, 0.0)]
+    hits = sum(second_sample[outcome] for outcome in often)
+    return lower_bound(hits, second_sample.total(), error) <= sum(law.get(outcome, 0.0) for outcome in often) + 1e-9

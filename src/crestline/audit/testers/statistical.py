@@ -1,8 +1,8 @@
 """The statistical attack, for mechanisms that can only be run.
 
-Pairs compete: all are sampled a little, the better ones more, and the few best meet a last, fresh sample on which the
-event learned before is tested with Clopper and Pearson's bounds. Learning and testing never share a sample, and at
-most `TESTS` tests are made, so the whole attack raises a false alarm with probability at most `significance`.
+Pairs compete: all are sampled a little, the better ones more, and the best few get a last, fresh sample on which the
+learned event is tested with Clopper and Pearson's bounds. Learning and testing never share a sample, and at most
+`TESTS` tests are made, so the attack raises a false alarm with probability at most `significance`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from crestline.audit.testers.limits import AttackLimits
 from crestline.audit.testers.special_pairs import neighbouring_pairs
 
 TESTS = 12
-# Beyond this many standard deviations a candidate is tested before the competition is over.
+# A candidate with a larger score, in standard deviations, is tested before the competition ends.
 _SURE = 7.0
-# The competition may use this much of the effort; the rest is for the last test.
+# Share of the effort for the competition; the rest is for the last tests.
 _COMPETITION = 0.55
 _FINALISTS = 5
 _LEADERS = 3
@@ -34,7 +34,7 @@ _KIN = 18
 
 @dataclass
 class _CandidatePair:
-    """A pair in the competition, with what was learned about it so far."""
+    """A pair in the competition, with its samples and the best event so far."""
 
     pair: NeighbourPair
     order_sample: Samples = field(default_factory=lambda: Samples(Counter(), Counter()))
@@ -45,7 +45,13 @@ class _CandidatePair:
 
 @dataclass
 class StatisticalTester:
-    """Attacks by running the mechanism; `tell` is called with the share of the work that is done."""
+    """Attacks by running the mechanism.
+
+    Attributes:
+        significance: Largest probability that it reports a mechanism as broken that keeps its promise.
+        effort: Limits, and what is used of them.
+        tell: Called with the share of the limits that is used.
+    """
 
     significance: float
     effort: AttackLimits
@@ -54,7 +60,7 @@ class StatisticalTester:
     _worst: AttackResult | None = None
 
     def test(self, subject: AuditTarget, pairs: Sequence[NeighbourPair]) -> AttackResult | None:
-        """The worst pair found, or None when no event was seen that would be worth a test."""
+        """The finding with the largest confirmed strength, or None if no event was worth a test."""
         table = TabulatedCeiling(subject.claim)
         self._warm_up(subject, pairs[0])
         candidates = [_CandidatePair(pair) for pair in pairs[: max(24, self.effort.releases_left // 1500)]]
@@ -74,23 +80,25 @@ class StatisticalTester:
         return self._worst
 
     def _warm_up(self, subject: AuditTarget, pair: NeighbourPair) -> None:
-        """A few releases that only show how fast the mechanism is."""
+        """Make a few releases to measure the speed of the mechanism."""
         self._draw_samples(subject, pair, 20)
 
     def _neighbouring_candidates(
         self, subject: AuditTarget, candidates: Sequence[_CandidatePair]
     ) -> list[_CandidatePair]:
-        """Pairs close to the leaders join the competition."""
-        met = [candidate.pair for candidate in candidates]
-        kin: list[NeighbourPair] = []
-        for leader in met[:_LEADERS]:
+        """New candidates: pairs with one small change from the leaders."""
+        pairs = [candidate.pair for candidate in candidates]
+        new_pairs: list[NeighbourPair] = []
+        for leader in pairs[:_LEADERS]:
             for near in neighbouring_pairs(leader, subject.contribution):
-                if near not in met and near not in kin:
-                    kin.append(near)
-        return [_CandidatePair(near) for near in kin[:: max(1, len(kin) // _KIN)]]
+                if near not in pairs and near not in new_pairs:
+                    new_pairs.append(near)
+        return [_CandidatePair(near) for near in new_pairs[:: max(1, len(new_pairs) // _KIN)]]
 
     def _sample_finalists(self, subject: AuditTarget, finalists: Sequence[_CandidatePair]) -> None:
-        """The better a finalist did so far, the larger its last sample."""
+        """Test the finalists in order until one is broken, the last with half of the remaining releases, others
+        a quarter.
+        """
         for candidate in finalists:
             last = candidate is finalists[-1]
             size = self.effort.releases_left // (2 if last else 4)
@@ -100,6 +108,7 @@ class StatisticalTester:
     def _study_candidate(
         self, subject: AuditTarget, candidate: _CandidatePair, size: int, table: TabulatedCeiling
     ) -> None:
+        """Sample a pair and learn its event again."""
         half = size // 2
         candidate.order_sample += self._draw_samples(subject, candidate.pair, half)
         candidate.decide_sample += self._draw_samples(subject, candidate.pair, half)
@@ -113,25 +122,26 @@ class StatisticalTester:
         )
 
     def _confirm_broken(self, subject: AuditTarget, candidates: Sequence[_CandidatePair], size: int) -> bool:
+        """Test those candidates whose score is convincing; True if one is broken."""
         if self._tests >= TESTS - _FINALISTS:
             return False
         sure = [candidate for candidate in candidates if candidate.lesson.score > _SURE]
         return any(self._try(subject, candidate, min(size, self.effort.releases_left // 4)) for candidate in sure)
 
     def _try(self, subject: AuditTarget, candidate: _CandidatePair, size: int) -> bool:
-        """Test the learned event on a fresh sample; True when the promise is broken."""
+        """Test the learned event on a fresh sample; True if the promise is broken."""
         event = candidate.lesson.event
         if event is None or self._tests >= TESTS:
             return False
         self._tests += 1
-        drawn = self._draw_samples(subject, candidate.pair, size)
-        this, other = (drawn.second, drawn.first) if event.likelier_on_second else (drawn.first, drawn.second)
+        samples = self._draw_samples(subject, candidate.pair, size)
+        this, other = (samples.second, samples.first) if event.likelier_on_second else (samples.first, samples.second)
         error = self.significance / (2 * TESTS)  # two bounds for each test
         above = lower_bound(event.hits(this), this.total(), error)
         below = upper_bound(event.hits(other), other.total(), error)
         size_found = strength_of_event(subject.claim, above, below)
         broken = size_found > subject.claim.claimed_parameter
-        found = AttackResult(
+        result = AttackResult(
             "sampled",
             candidate.pair,
             size_found,
@@ -142,12 +152,13 @@ class StatisticalTester:
             below,
             event.contains,
         )
-        if self._worst is None or found.strength > self._worst.strength:
-            self._worst = found
+        if self._worst is None or result.strength > self._worst.strength:
+            self._worst = result
         return broken
 
     def _draw_samples(self, subject: AuditTarget, pair: NeighbourPair, n: int) -> Samples:
-        drawn = Samples(subject.sample_side(pair, True, n), subject.sample_side(pair, False, n))
+        """Draw `n` releases of each table, and count them."""
+        samples = Samples(subject.sample_side(pair, True, n), subject.sample_side(pair, False, n))
         self.effort.releases_made += 2 * n
         self.tell(self.effort.share)
-        return drawn
+        return samples

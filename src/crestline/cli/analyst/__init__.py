@@ -1,1 +1,1 @@
-"""Commands of whoever asks."""
+"""Commands of analysts."""

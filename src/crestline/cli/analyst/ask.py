@@ -42,9 +42,9 @@ def ask(
     dataset: options.DatasetOption = None,
     form: FormatOption = Format.AUTO,
 ) -> None:
-    """Ask every question of a file. Answers come as they are made: tables in a terminal, JSON lines in a pipe.
+    """Ask every question of a file. Each answer is printed at once: tables in a terminal, JSON lines in a pipe.
 
-    A question that is refused ends the run; what was answered before has been printed.
+    A question that is refused ends the run; the answers before it have been printed.
 
     Example: crestline price questions.jsonl --ledger ledger.db --fit > fitted.json
 
@@ -78,7 +78,11 @@ def ask(
 
 
 def _where_asked(number: int, posed: BatchQuestion, usual: dict[str, str | None]) -> dict[str, str]:
-    """Where a question is asked; checked for all of them before the first is paid for."""
+    """Source, user column and table of a question; checked for all questions before the first is paid for.
+
+    Raises:
+        ParameterError: The question has no source.
+    """
     from crestline.errors import ParameterError
 
     given = {name: posed.arguments.get(name, value) for name, value in usual.items()}

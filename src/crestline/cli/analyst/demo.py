@@ -1,4 +1,4 @@
-"""`crestline demo`: a guided tour on a data set made on the spot."""
+"""`crestline demo`: a guided tour with generated data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def demo(
         typer.Option(help="Keep the data, also those that the pages use, the ledger and the picture in this folder."),
     ] = None,
 ) -> None:
-    """A guided tour: a leak, the private answer, the ledger, the plan, the picture. Needs nothing but this package."""
+    """A guided tour: a leak, the private answer, the ledger, the plan, the chart. Needs nothing but this package."""
     out = make_console()
     if keep is not None:
         from crestline.examples import shop
@@ -67,7 +67,7 @@ def _show_leak(loans: Path, smaller: Path, out: Console) -> None:
         out,
         "2. The leak",
         "A plain `count … group by title` is asked twice: with everybody, and after one reader has left. Comparing the "
-        f"two lists shows what that reader, and nobody else, had borrowed: '{LONELY_TITLE}'.",
+        f"two lists shows what only that reader had borrowed: '{LONELY_TITLE}'.",
     )
 
 

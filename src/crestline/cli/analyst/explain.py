@@ -1,4 +1,4 @@
-"""`crestline explain`: what an answer promised, and what it did not."""
+"""`crestline explain`: the promise of an answer, and its limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from crestline.answer.answer import Answer
 
-# Numbers of theorems and accountants, as they stand in a guarantee: P5.1, B6.
+# Numbers of theorems and accountants in a guarantee, such as P5.1 or B6.
 _NUMBER = re.compile(r"\b[PB]\d+(?:\.\d+)?\b")
 _THEOREMS = "reference/theorems"
 
@@ -31,7 +31,7 @@ def explain(
     ],
     form: Annotated[Format, typer.Option("--format", help="auto: text in a terminal, JSON in a pipe.")] = Format.AUTO,
 ) -> None:
-    """Say what an answer promised, in words for a lawyer and in formulas for a reviewer, and what it did not promise.
+    """Explain the promise of an answer in words and in formulas, and what the promise does not include.
 
     Example: crestline top … --format json > answer.json && crestline explain answer.json
     """
@@ -49,7 +49,7 @@ def explain(
 
 
 def explanation_to_dict(answer: Answer) -> dict[str, Any]:
-    """The explanation as plain JSON values."""
+    """JSON values of the explanation."""
     from crestline.answer.belief_bounds import belief_bounds, best_guess_rate
     from crestline.answer.promise_text import exclusions, promise_in_formulas, promise_in_words
 
@@ -66,14 +66,14 @@ def explanation_to_dict(answer: Answer) -> dict[str, Any]:
 
 
 def theorem_links(answer: Answer) -> dict[str, str]:
-    """Where each theorem of the promise is told: claim, proof, code and test."""
+    """Address of the entry of each theorem of the guarantee: claim, proof, code and test."""
     base = _documentation_address()
     numbers = dict.fromkeys(_NUMBER.findall(answer.guarantee.theorem))
     return {number: f"{base}/{_THEOREMS}/#{number.lower()}" for number in numbers}
 
 
 def _documentation_address() -> str:
-    """The address of the documentation, as the installed package states it."""
+    """Address of the documentation, as the installed package states it."""
     pages = metadata.metadata("crestline").get_all("Project-URL") or []
     found = [address for label, _, address in (page.partition(", ") for page in pages) if label == "Documentation"]
     return found[0].rstrip("/") if found else "docs"
@@ -104,7 +104,7 @@ def _print(answer: Answer, out: Console) -> None:
     if proven:
         _print_section(out, "Where it is proven")
     for number, address in proven.items():
-        out.print(f"- {number}: {address}", markup=False, soft_wrap=True)  # one line each, so that it can be clicked
+        out.print(f"- {number}: {address}", markup=False, soft_wrap=True)  # unwrapped, so that terminals link it
     _print_section(out, "Not promised", exclusions(answer))
 
 

@@ -1,4 +1,4 @@
-"""Options that several commands for analysts take, each with the same words."""
+"""Options that several commands of analysts share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`crestline plan`: what a question would get, from which mechanism. Reads no private data."""
+"""`crestline plan`: what each mechanism would return. Reads no private data."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def plan(
     user: Annotated[str | None, typer.Option(help="With --on: the column that holds the user.")] = None,
     item: Annotated[list[str] | None, typer.Option(help="With --on: the column that holds the item.")] = None,
     groups_per_user: Annotated[
-        int, typer.Option(help="Plan for one group of a question with groups, where each user counts in so many.")
+        int, typer.Option(help="Plan for one group of a question with groups: the number of groups of each user.")
     ] = 1,
     trials: Annotated[int, typer.Option(help="How many releases are simulated for each line.")] = 300,
     plot: Annotated[str | None, typer.Option(help="Also draw the plan; the name ends in .svg or .png.")] = None,
     form: FormatOption = Format.AUTO,
 ) -> None:
-    """Say what each mechanism would return at the same (ε, δ), before anything is asked. Reads no private data.
+    """Forecast what each mechanism would return at the same (ε, δ), before anything is asked. Reads no private data.
 
     Example: crestline plan -k 50 --epsilon 1 --delta 1e-8 --users 500000 --shape power:1.1
     """
@@ -118,7 +118,7 @@ def plan(
 
 
 def print_plan(plan: Plan, form: Format) -> None:
-    """A plan as a table with its advice, as JSON, or as CSV."""
+    """Print a plan as a table with its advice, as JSON, or as CSV."""
     form = resolve_format(form)
     if form is Format.JSON:
         print_json(plan.to_dict())
@@ -153,7 +153,7 @@ def _estimate_text(estimate: Estimate, form: str) -> str:
 
 @contextmanager
 def _progress() -> Iterator[Watch]:
-    """A bar on standard error, gone when the work is done."""
+    """Progress bar on standard error, removed when the work is done."""
     from rich.progress import Progress
 
     with Progress(console=make_console(stderr=True), transient=True) as bar:

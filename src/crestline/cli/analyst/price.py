@@ -1,4 +1,4 @@
-"""`crestline price`: what questions would cost. Nothing is asked, and no source is opened."""
+"""`crestline price`: what questions would cost. It asks none of them and opens no source."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def price(
     period: Annotated[str | None, typer.Option(help="The period, where the budget is by period: 2026-10.")] = None,
     since: Annotated[str | None, typer.Option(help="The first of several periods.")] = None,
     until: Annotated[str | None, typer.Option(help="The last of several periods; with --since.")] = None,
-    last: Annotated[int | None, typer.Option(help="The last so many periods that have ended.")] = None,
+    last: Annotated[int | None, typer.Option(help="This number of periods, the last that have ended.")] = None,
     open: Annotated[bool, typer.Option("--open", help="Also a period that has not ended.")] = False,
     by: Annotated[list[str] | None, typer.Option(help="The column that makes groups; several: repeat it.")] = None,
     groups_per_user: Annotated[
@@ -61,7 +61,7 @@ def price(
     ] = False,
     form: FormatOption = Format.AUTO,
 ) -> None:
-    """Say what a question, or a file of questions, would cost at most and at least, and what would be left.
+    """Compute what a question, or a file of questions, would cost at most and at least, and what would remain.
 
     Examples: crestline price -k 20 --epsilon 0.5 --delta 1e-9 --ledger ledger.db
 
@@ -93,7 +93,7 @@ def price(
 
 
 def print_batch(batch: Batch, address: str, form: Format) -> None:
-    """Prices as a table with their sum, as JSON, or as CSV."""
+    """Print prices as a table with their sum, as JSON, or as CSV."""
     form = resolve_format(form)
     if form is Format.JSON:
         print_json(_values(batch, address))
@@ -179,7 +179,7 @@ def _values(batch: Batch, address: str) -> dict[str, Any]:
 
 
 def _total(line: PricedQuestion) -> dict[str, str]:
-    """The total (ε, δ) of a question: as it was given or fitted, else what its mechanism promises."""
+    """The total (ε, δ) of a question, stated or fitted, otherwise that of the guarantee of its mechanism."""
     from crestline.exact_numbers import decimal_text
 
     promise, question = line.price.guarantee, line.question.question
@@ -225,7 +225,7 @@ def _ledger(ledger: str | None, dataset: str | None, epsilon: str | None, delta:
 
 
 def _payers_in_ledger(ledger: Ledger) -> PayersOf:
-    """The accounts as they stand at this moment, read once for each analyst and each set of periods."""
+    """Function from a question to the accounts that pay, read once for each analyst and each set of periods."""
     from functools import cache
 
     from crestline.prepare import period_charge_of
@@ -236,7 +236,7 @@ def _payers_in_ledger(ledger: Ledger) -> PayersOf:
 
 
 def _with_periods(posed: BatchQuestion, ledger: Ledger) -> BatchQuestion:
-    """The question with its periods, by the clock of the ledger."""
+    """The question with its periods resolved by the clock of the ledger."""
     from dataclasses import replace
 
     from crestline.periods.requested import resolve_periods

@@ -1,4 +1,4 @@
-"""Files of questions: JSON lines (or a JSON list), TOML with one [[question]] each, CSV with a header."""
+"""Files of questions: JSON lines or a JSON list, TOML with a [[question]] for each, CSV with a header."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 def read_questions(path: Path) -> list[BatchQuestion]:
-    """The questions of a file; its ending says how they are written."""
+    """Questions of a file in the format of its suffix.
+
+    Raises:
+        ParameterError: The file cannot be read, or one of its questions is not valid.
+    """
     from crestline.price.batch import parse_question
 
     readers = {
@@ -55,7 +59,7 @@ def _parse_json(text: str, path: Path) -> Iterable[Mapping[str, Any]]:
 
 
 def _values(text: str) -> list[Any]:
-    """A JSON list, one JSON object, or one on each line."""
+    """Values of a JSON list, of one JSON object, or of one object on each line."""
     try:
         whole = json.loads(text)
     except json.JSONDecodeError:

@@ -64,7 +64,7 @@ def top(
         str | None, typer.Option(help="Read from this period on, up to --until or the last ended.")
     ] = None,
     until: Annotated[str | None, typer.Option(help="The last period to read; with --since.")] = None,
-    last: Annotated[int | None, typer.Option(help="Read the last so many periods that have ended.")] = None,
+    last: Annotated[int | None, typer.Option(help="Read this number of periods, the last that have ended.")] = None,
     open: Annotated[
         bool, typer.Option("--open", help="Also a period that has not ended: its rows are not all there.")
     ] = False,
@@ -108,7 +108,7 @@ def top(
 
     if plot is not None:
         check_can_draw(plot)
-    place = source[0] if len(source) == 1 else source  # a shell makes several paths of logs/*.parquet
+    place = source[0] if len(source) == 1 else source  # a shell expands logs/*.parquet to several paths
     asked = as_s3_source(
         place, endpoint=s3_endpoint, region=s3_region, credentials=s3_credentials, anonymous=s3_anonymous
     )
@@ -152,7 +152,7 @@ def top(
 
 
 def print_answer(answer: Answer, form: Format, *, explain: bool = True) -> None:
-    """An answer as a table with its explanation, as JSON, or as CSV."""
+    """Print an answer as a table with its explanation, as JSON, or as CSV."""
     form = resolve_format(form)
     if form is Format.JSON:
         print_json(answer.to_dict())

@@ -1,1 +1,1 @@
-"""Commands of whoever owns the data and the budget."""
+"""Commands of the owner of the data and the budget."""

@@ -1,4 +1,4 @@
-"""The figure of [DR] Appendix A: every theorem's ε, over the optimum for pure steps, as the number of draws grows."""
+"""The figure of [DR] Appendix A: ε of every theorem, relative to the optimum for pure steps, by number of draws."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COLOURS = {
 
 
 def accountant_figure(epsilon: str, slack: str, most: int) -> Picture:
-    """The picture for draws of one ε, up to `most` of them."""
+    """Chart for up to `most` draws of one ε."""
     alt = import_altair()
     rows = ratio_rows(epsilon, slack, most)
     colour = alt.Color(
@@ -46,7 +46,7 @@ def accountant_figure(epsilon: str, slack: str, most: int) -> Picture:
 
 
 def ratio_rows(epsilon: str, slack: str, most: int) -> list[dict[str, Any]]:
-    """One row for each theorem and number of draws; plain addition stands in where it is better."""
+    """One row for each theorem and number of draws, with plain addition where that is better."""
     size, spare = positive_number(epsilon, "epsilon"), probability(slack, "slack")
     rows = []
     for k in _counts(whole_number(most, "k", at_least=2)):
@@ -59,7 +59,7 @@ def ratio_rows(epsilon: str, slack: str, most: int) -> list[dict[str, Any]]:
 
 
 def _labels(rows: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
-    """The names at the right ends of the lines, moved apart where lines end close together."""
+    """Labels at the right ends of the lines, moved apart where lines end close together."""
     ends = sorted((dict(row) for row in rows if row["k"] == most), key=lambda row: float(row["ratio"]))
     apart = max(row["ratio"] for row in rows) / 18
     for _ in range(100):
@@ -71,5 +71,5 @@ def _labels(rows: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
 
 
 def _counts(most: int) -> list[int]:
-    """Numbers from 1 to `most`, evenly spaced on a logarithmic scale."""
+    """Integers from 1 to `most`, evenly spaced on a logarithmic scale."""
     return sorted({round(most ** (place / (_POINTS - 1))) for place in range(_POINTS)})

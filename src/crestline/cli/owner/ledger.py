@@ -1,4 +1,4 @@
-"""`crestline ledger`: open a budget, look at what was spent, check the record."""
+"""`crestline ledger`: create a budget, show what is spent and what remains, verify the record."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from crestline.ledger.storage.store import Store
 
 ledger_app = typer.Typer(
-    help="Budgets and what was spent: open a budget, see what is left, check that nobody touched anything.",
+    help="Budgets and what was spent: open a budget, see what is left, verify that no entry was changed.",
     no_args_is_help=True,
 )
 
@@ -60,7 +60,7 @@ def create(
     time: Annotated[str | None, typer.Option(help="The column that says when a row happened.")] = None,
     zone: Annotated[str | None, typer.Option(help="The time zone in which a day begins (default: UTC).")] = None,
     cap: Annotated[
-        str | None, typer.Option(help="PERIODS:EPSILON:DELTA: what any so many consecutive periods may cost together.")
+        str | None, typer.Option(help="PERIODS:EPSILON:DELTA: what this number of periods in a row may cost together.")
     ] = None,
     form: Form = Format.AUTO,
 ) -> None:
@@ -138,10 +138,10 @@ def show(address: Address, dataset: Dataset = None, form: Form = Format.AUTO) ->
 def history(
     address: Address,
     dataset: Dataset = None,
-    last: Annotated[int, typer.Option("-n", "--last", help="Only the last so many entries; 0 for all.")] = 50,
+    last: Annotated[int, typer.Option("-n", "--last", help="Only this number of entries, the last; 0 for all.")] = 50,
     form: Form = Format.AUTO,
 ) -> None:
-    """Show who asked what, what it cost, what was refused."""
+    """Show the questions of all analysts, their cost, and refusals."""
     from crestline.ledger.report import ENTRY_COLUMNS, ENTRY_FIELDS, entry_fields, entry_json, entry_row
 
     with _open_store(address) as store:
@@ -267,7 +267,7 @@ def _parse_cap(text: str, kind: str) -> Window:
 
 
 def _parse_analyst_budget(text: str, dataset: Budget) -> tuple[str, Budget]:
-    """A budget of the kind and by the periods of the data set's."""
+    """An analyst's name and budget, with the kind and periods of the data set's budget."""
     from crestline.errors import ParameterError
     from crestline.ledger.budget import Budget
 

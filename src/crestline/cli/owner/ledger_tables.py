@@ -1,4 +1,4 @@
-"""What `crestline ledger` prints: accounts, the periods of a budget, and what a table of sums does not say."""
+"""Output of `crestline ledger`: accounts, the periods of a budget, and notes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def print_accounts(accounts: list[Account], form: Format) -> None:
-    """One line for each budget: what is settled, what is reserved, what is left."""
+    """Print one line for each account: settled, reserved and remaining."""
     from crestline.ledger.report import ACCOUNT_COLUMNS, ACCOUNT_FIELDS, account_fields, account_json, account_row
 
     if resolve_format(form) is Format.JSON:
@@ -25,20 +25,20 @@ def print_accounts(accounts: list[Account], form: Format) -> None:
 
 
 def period_accounts(store: StoreReader, account: Account) -> list[Account]:
-    """The accounts of the periods of a budget, and of its windows."""
+    """Accounts of the periods and windows of a budget by period."""
     by_period = account.balance.budget.calendar is not None
     return store.periods(account.dataset, account.analyst) if by_period else []
 
 
 def period_json(account: Account) -> dict[str, Any]:
-    """A period's account; its budget is listed above."""
+    """JSON values of the account of a period, without its budget, which is listed with the whole account."""
     from crestline.ledger.report import account_json
 
     return {name: value for name, value in account_json(account).items() if name != "budget"}
 
 
 def _print_calendar(whole: Account, periods: list[Account]) -> None:
-    """How much of each period is left, and what the budget promises."""
+    """Print what remains of each period, and the promises of the budget."""
     from crestline.ledger.periods import promise_texts
     from crestline.ledger.report import period_calendar
 
@@ -55,7 +55,7 @@ def _print_calendar(whole: Account, periods: list[Account]) -> None:
 
 
 def _print_ahead(entries: list[Entry]) -> None:
-    """What is held for reports that are not due yet."""
+    """Print the reservations for reports that are not due yet."""
     rows = [
         {"sequence": entry.sequence, "what": entry.content["data_version"], "charge": str(entry.charge_of(None))}
         for entry in entries
@@ -65,7 +65,7 @@ def _print_ahead(entries: list[Entry]) -> None:
 
 
 def print_notes(store: StoreReader, accounts: list[Account], waiting: list[Entry]) -> None:
-    """What a table of sums does not say: whose presence is hidden, reservations that hang, and the checksum to keep."""
+    """Print notes on accounts: whose presence is hidden, unsettled reservations, and the checksum to keep elsewhere."""
     from crestline.ledger.report import ENTRY_COLUMNS, entry_row
 
     ahead = store.reserved_ahead()

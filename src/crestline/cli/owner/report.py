@@ -1,4 +1,4 @@
-"""`crestline report`: recurring reports of a configuration; a clock of the system calls it (cron, systemd)."""
+"""`crestline report`: recurring reports of a configuration; a scheduler (cron, systemd) runs it."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def due(
 ) -> None:
     """Ask each period that has ended, once, and publish every report as CSV, JSON, HTML and SVG.
 
-    Where a report says so (ahead = 4), what it will cost is reserved in the next periods, too.
+    Where a report sets `ahead`, for example to 4, the cost of that number of next periods is reserved too.
 
-    Run it as often as you like: what was asked is not asked again, and what was not is caught up on. Exit code 1 when
-    an edition was missed.
+    It can run at any time: what was asked is not asked again, and a period that was not asked is asked now. Exit code 1
+    when an edition was missed.
 
     Example: crestline report due crestline.toml
     """
@@ -60,7 +60,7 @@ def due(
 
 
 def _give_back_removed(state: ServiceState, reports: Mapping[str, ReportConfig]) -> list[dict[str, object]]:
-    """What was reserved ahead for reports that the configuration has no more."""
+    """Cancel what was reserved ahead for reports that are no longer in the configuration."""
     from crestline.reports.report import give_back_others
 
     lines: list[dict[str, object]] = []
@@ -94,7 +94,7 @@ def _publish_one(state: ServiceState, name: str, part: ReportConfig) -> list[dic
 
 @contextmanager
 def _single_process(path: Path) -> Iterator[None]:
-    """One process at a time, so that two that start at once do not ask the same period twice."""
+    """Hold a file lock, so that two processes that start at once do not ask the same period twice."""
     from crestline.errors import ParameterError
 
     try:
@@ -106,7 +106,7 @@ def _single_process(path: Path) -> Iterator[None]:
         import fcntl
 
         fcntl.flock(file, fcntl.LOCK_EX)
-    except ImportError:  # no such locks on this system: start one process at a time
+    except ImportError:  # this system has no such locks: the owner must start one process at a time
         pass
     try:
         yield

@@ -25,7 +25,7 @@ def serve(
     loaded = load_config(config)
     from crestline.web.service_state import open_state
 
-    open_state(loaded).close()  # what is wrong with the file is said here, once
+    open_state(loaded).close()  # report mistakes in the file once, before any worker starts
     if check:
         sizes = (len(loaded.datasets), len(loaded.analysts))
         typer.echo(f"{config} holds: {sizes[0]} data set(s), {sizes[1]} analyst(s)")

@@ -1,4 +1,4 @@
-"""`crestline token`: who may ask the service."""
+"""`crestline token`: the tokens of analysts of the service."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def create(
         str | None, typer.Option(help="The token ends by itself after so long: 12h, 90d, 8w; never unless given.")
     ] = None,
 ) -> None:
-    """Make a token and show it, this once. Only a hash of it is kept.
+    """Create a token and print it, this once. Only a hash of it is stored.
 
     Example: crestline token create crestline.toml ann --expires 90d
     """
@@ -61,7 +61,7 @@ def list_tokens(
 def revoke(
     config: ConfigFile, number: Annotated[str, typer.Argument(help="The token's number, from `crestline token list`.")]
 ) -> None:
-    """End a token, at once and for good."""
+    """Revoke a token, immediately and permanently."""
     with _tokens(config) as (_, tokens):
         tokens.revoke(number)
     typer.echo(f"token {number} is revoked")
@@ -69,7 +69,7 @@ def revoke(
 
 @contextmanager
 def _tokens(path: Path) -> Iterator[tuple[Config, Tokens]]:
-    """The tokens beside the ledger of a configuration; the ledger is made if there is none. No source is opened."""
+    """The configuration and its tokens, which are stored with the ledger; creates the ledger if there is none."""
     from crestline.ledger.storage.store import Store
     from crestline.web.access.tokens import Tokens
     from crestline.web.schema import service_tables

@@ -1,1 +1,1 @@
-"""The best (ε, δ) of many steps that an adversary may choose one after the other, computed on a grid of losses."""
+"""Smallest (ε, δ) of many steps that an adversary chooses adaptively, computed on a grid of losses."""

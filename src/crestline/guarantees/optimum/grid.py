@@ -1,9 +1,9 @@
-"""Upper bounds on a hockey-stick curve, kept on an even grid of thresholds.
+"""Upper bounds on a hockey-stick curve, on an even grid of thresholds.
 
-A curve is `V(a) = max P(S) - e^a Q(S)` over events S and over the strategies of an adversary. Whatever the steps, V
-is non-increasing, convex as a function of e^a, at most 1, and, when the steps may be mirrored, `V(-a) = 1 - e^-a +
-e^-a V(a)`. So numbers that are not below V at the points `a = 0, h, 2h, …` bound V everywhere: by the chord in e^a
-between two points, by the mirror image below zero, and by the last number beyond the last point. Proof note:
+A curve is `V(a) = max P(S) - e^a Q(S)` over events S and over the strategies of an adversary. Whatever the steps, V is
+non-increasing, convex as a function of e^a, at most 1, and, when the steps may be mirrored, `V(-a) = 1 - e^-a + e^-a
+V(a)`. So numbers that are not below V at the points `a = 0, h, 2h, …` bound V everywhere: by the chord in e^a between
+two points, by the mirror image below zero, and by the last number beyond the last point. Proof note:
 docs/proofs/adaptive_optimum.md
 """
 
@@ -27,38 +27,38 @@ Floats: TypeAlias = NDArray[np.float64]
 
 PAD = 1 + 2.0**-40  # more than the rounding errors of one pass over the grid, by a factor of 30
 _BLOCK = 256  # points in the finer of two tables
-TINY = sys.float_info.min / sys.float_info.epsilon  # more than anything lost to underflow
+TINY = sys.float_info.min / sys.float_info.epsilon  # more than all that underflow can lose
 
 
 def float_up(number: arb) -> float:
-    """A float that is certainly not below the ball."""
+    """A float that is not below the ball."""
     return math.nextafter(float(number.upper()), math.inf)
 
 
 def float_down(number: arb) -> float:
-    """A float that is certainly not above the ball."""
+    """A float that is not above the ball."""
     return math.nextafter(float(number.lower()), -math.inf)
 
 
 def floats_up(numbers: Iterable[arb]) -> Floats:
-    """Floats that are certainly not below the balls."""
+    """Floats that are not below the balls."""
     return np.array([float_up(number) for number in numbers])
 
 
 @dataclass(frozen=True)
 class CurveGrid:
-    """The thresholds `0, h, …, top·h`; steps read up to `reach` points beyond both ends."""
+    """Grid of the thresholds `0, h, …, top·h`; steps read up to `reach` points beyond both ends."""
 
     width: Fraction
     top: int
     reach: int
 
     def curve_of_no_step(self) -> Floats:
-        """The curve of no step at all: `V(a) = max(0, 1 - e^a)`, zero on the grid."""
+        """Curve of an interaction without steps: `V(a) = max(0, 1 - e^a)`, zero on the grid."""
         return np.zeros(self.top + 1)
 
     def extend(self, values: Floats) -> Floats:
-        """The numbers at `-reach·h, …, (top + reach)·h`, made non-increasing."""
+        """Upper bounds at `-reach·h, …, (top + reach)·h`, made non-increasing."""
         shift, shrink = self._mirror_factors
         wide = np.full(self.top + 1 + 2 * self.reach, values[-1])
         # Raising a number to the largest on its right keeps it an upper bound.
@@ -69,7 +69,7 @@ class CurveGrid:
 
     @cached_property
     def _mirror_factors(self) -> tuple[Floats, Floats]:
-        """`1 - e^-a` and `e^-a` for the `reach` points above zero, rounded up by more than a sum of both loses.
+        """`1 - e^-a` and `e^-a` for the `reach` points above zero, padded by more than the rounding error of their sum.
 
         With a = x + y both follow from tables for x and y, by sums and products of positive numbers.
         """
@@ -85,7 +85,7 @@ class CurveGrid:
         return rest * PAD, big_power[coarse] * small_power[fine] * PAD
 
     def chord(self, place: Fraction) -> tuple[int, float, float]:
-        """The point at or below `place`, and the weights, rounded up, of it and the next in a chord in e^a."""
+        """Index of the point at or below `place`, and the weights, rounded up, of it and the next in a chord in e^a."""
         index = math.floor(place / self.width)
         with precision(80):  # enough bits; balls carry their own error
             whole = ball(self.width).expm1()
@@ -93,11 +93,11 @@ class CurveGrid:
             return index, float_up((whole - part) / whole), float_up(part / whole)
 
     def smallest_epsilon(self, value: Callable[[int], float], delta: Fraction) -> Fraction | None:
-        """The smallest threshold at which a curve is certainly at most δ, or None beyond the grid.
+        """Smallest threshold at which the chords prove a curve to be at most δ; None where that is beyond the grid.
 
-        `value(index)` bounds the curve at a grid point.
+        `value(index)` is an upper bound on the curve at a grid point.
         """
-        if value(self.top) > delta:  # exactly: a float and a fraction are compared as they are
+        if value(self.top) > delta:  # exact: Python compares a float and a fraction without rounding
             return None
         if value(0) <= delta:
             return Fraction(0)
@@ -109,7 +109,7 @@ class CurveGrid:
         return self._chord_crossing(below, (high - delta) / (high - low))
 
     def _chord_crossing(self, index: int, share: Fraction) -> Fraction:
-        """Where the chord from point `index - 1` to `index` has come down by `share`, rounded up."""
+        """Where the chord from point `index - 1` to `index` has fallen by `share` of its height, rounded up."""
         with precision():
             start = ball(self.width * (index - 1))
             return decimal_above(start + (ball(share) * ball(self.width).expm1()).log1p())

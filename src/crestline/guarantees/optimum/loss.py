@@ -1,8 +1,8 @@
-"""Steps whose worst case is one known pair of laws, as a law of the loss on a grid.
+"""Joint law of the loss, on a grid, of steps whose worst case is one known pair of laws.
 
 Randomised response dominates every pure step, the Gaussian mechanism is its own worst case. A loss between two grid
-points is split between them so that both laws keep their mass: by convexity of V in e^a this only raises
-`E[V(a - loss)]`. Weights are masses on the first data set, rounded up; `infinite` is mass whose loss is unbounded.
+points is split between them so that both laws keep their mass: by convexity of V in e^a this only raises `E[V(a -
+loss)]`. Weights are masses on the first data set, rounded up; `infinite` is mass whose loss is unbounded.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from crestline.guarantees.gaussian import normal_cdf
 from crestline.guarantees.optimum.grid import PAD, TINY, CurveGrid, Floats, float_up
 from crestline.guarantees.rounding import ball, precision
 
-_LEFT_OUT = Fraction(1, 10**6)  # the share of δ beyond either end of a law
-_CELLS_PER_DEVIATION = 64  # how fine: a chord over a cell adds less than 1e-4 of the variance
+_LEFT_OUT = Fraction(1, 10**6)  # share of δ beyond either end of a law
+_CELLS_PER_DEVIATION = 64  # fine enough that a chord over a cell adds less than 1e-4 of the variance
 
 
 @dataclass(frozen=True)
 class LossLaw:
-    """Masses at the losses `start·h, (start + 1)·h, …`."""
+    """Law of a loss: masses at the losses `start·h, (start + 1)·h, …`, and at infinity."""
 
     start: int
     masses: Floats
     infinite: float = 0.0
 
     def __add__(self, other: LossLaw) -> LossLaw:
-        """The law of the sum of two independent losses."""
+        """Law of the sum of two independent losses."""
         few, many = sorted((self, other), key=lambda law: np.count_nonzero(law.masses))
         masses = np.zeros(len(few.masses) + len(many.masses) - 1)
         places = np.flatnonzero(few.masses)
@@ -43,7 +43,7 @@ class LossLaw:
         return LossLaw(few.start + many.start, masses * rounding, (self.infinite + other.infinite) * PAD)
 
     def apply_to(self, grid: CurveGrid, values: Floats) -> Callable[[int], float]:
-        """`E[V(a - loss)]` at a grid point, for this law before the steps that `values` bound."""
+        """Function of a grid point that bounds `E[V(a - loss)]`, for this law before the steps that `values` bound."""
         last = self.start + len(self.masses) - 1
         reach = max(last, -self.start)
         wide = CurveGrid(grid.width, grid.top, reach).extend(values)
@@ -58,7 +58,7 @@ class LossLaw:
 
 
 def randomised_response(grid: CurveGrid, epsilon: Fraction, times: int) -> LossLaw:
-    """`times` pure steps: losses `(times - 2l)ε` with binomial masses."""
+    """Law of the loss of `times` pure steps: losses `(times - 2l)ε` with binomial masses."""
     with precision():
         growth = ball(epsilon).exp()
         total = (1 + growth) ** times
@@ -70,7 +70,7 @@ def randomised_response(grid: CurveGrid, epsilon: Fraction, times: int) -> LossL
 
 
 def _split_atoms(grid: CurveGrid, atoms: Iterable[tuple[Fraction, arb]]) -> LossLaw:
-    """Each atom shared between its two grid neighbours; V is read at `a - loss`, so the chord is that of `-loss`."""
+    """Law with each atom split between its two grid neighbours, by the chord of `-loss`, at which V is read."""
     shares: dict[int, float] = {}
     for loss, mass in atoms:
         index, low, high = grid.chord(-loss)
@@ -85,9 +85,10 @@ def _split_atoms(grid: CurveGrid, atoms: Iterable[tuple[Fraction, arb]]) -> Loss
 
 
 def gaussian(grid: CurveGrid, mu_squared: Fraction, delta: Fraction) -> LossLaw:
-    """Gaussian steps: the loss is N(μ²/2, μ²) on the first data set and N(-μ²/2, μ²) on the second.
+    """Law of the loss of Gaussian steps: N(μ²/2, μ²) on the first data set and N(-μ²/2, μ²) on the second.
 
-    Mass beyond a point that a millionth of δ lies above is called infinite; mass as far below is moved up to its point.
+    The law is cut where a millionth of δ is left on either side: mass above is counted as infinite, mass below is moved
+    up to the lowest point.
     """
     with precision(120):  # enough bits; balls carry their own error
         mu, middle = ball(mu_squared).sqrt(), ball(mu_squared) / 2

@@ -24,20 +24,20 @@ from crestline.guarantees.optimum.grid import CurveGrid
 from crestline.guarantees.optimum.loss import LossLaw
 from crestline.guarantees.optimum.registry import WorstPairs, adaptive_step, has_worst_case, worst_pair
 
-# How sharp the bound is, and how long it takes; it is certified whatever these are.
-_WORK = 3e6  # cells looked at in all, as long as their number can be chosen
-_MOST_WORK = 4e8  # some seconds; beyond, the other accountants must do
-_MOST_ATOMS = 5000  # beyond, the other accountants must do
-_POINTS = (8_000, 50_000)  # points of the grid: enough for steps of other kinds, and most
-_LEFT_OUT = Fraction(1, 10**4)  # the share of δ beyond the grid; any reach gives a certified bound
+# These trade the sharpness of the bound for time; it is certified for any values.
+_WORK = 3e6  # cells computed in all, where their number can be chosen
+_MOST_WORK = 4e8  # some seconds; above it only the other accountants give a bound
+_MOST_ATOMS = 5000  # above it only the other accountants give a bound
+_POINTS = (8_000, 50_000)  # points of the grid: enough for all steps without a range, and the most with one
+_LEFT_OUT = Fraction(1, 10**4)  # share of δ beyond the grid
 _CELLS = (20, 400)  # cells per step, at least (a loss of 0.2%) and at most
 
 
 def adaptive_epsilon(steps: Sequence[RepeatedStep], delta: Fraction, *, fineness: int = 1) -> Fraction | None:
-    """The ε of these steps in this order, rounded up; None when that would take too long to compute.
+    """ε of these steps in this order, rounded up; None where computing it would take too long.
 
-    None also for a step that is only known to be zCDP: it has no worst pair of laws. `fineness` multiplies the points
-    of the grid, to see how much its width costs.
+    None also for a step that is only known to be zCDP, or one of several: it has no worst pair of laws. `fineness`
+    multiplies the points of the grid, to measure what its width costs.
     """
     if not all(has_worst_case(part.step) for part in steps):
         return None
@@ -54,6 +54,7 @@ def _without_theorem(step: Step) -> Step:
 
 @lru_cache(maxsize=4096)
 def _cached_epsilon(steps: tuple[RepeatedStep, ...], delta: Fraction, fineness: int) -> Fraction | None:
+    """`adaptive_epsilon` of steps with a worst case, without their theorems."""
     highest = _grid_end(steps, delta)
     if highest == 0:
         return highest
@@ -61,21 +62,21 @@ def _cached_epsilon(steps: tuple[RepeatedStep, ...], delta: Fraction, fineness: 
     if grid is None:
         return None
     values = grid.curve_of_no_step()
-    with np.errstate(over="ignore", invalid="ignore"):  # looked at below
-        for part in reversed(steps):  # what comes last is next to the end of the interaction
+    with np.errstate(over="ignore", invalid="ignore"):  # checked below
+        for part in reversed(steps):  # backwards from the end of the interaction, whose curve is known
             if move := adaptive_step(part.step, grid):
                 for _ in range(part.times):
                     values = move.apply_to(values)
     law = _joint_loss(steps, grid, delta)
     if not np.isfinite(values).all() or (law and not np.isfinite(law.masses).all()):
-        return None  # steps whose e^ε no float can hold: the other accountants must do
+        return None  # e^ε is too large for a float: only the other accountants give a bound
     curve = law.apply_to(grid, values) if law else lambda index: float(values[index])
     found = grid.smallest_epsilon(curve, delta)
     return highest if found is None else min(found, highest)
 
 
 def _joint_loss(steps: tuple[RepeatedStep, ...], grid: CurveGrid, delta: Fraction) -> LossLaw | None:
-    """The joint loss of all steps with one worst pair of laws.
+    """Joint loss of all steps with one worst pair of laws; None where there are none.
 
     They are put before the others, which is the worst place for them (see the note), so their true place does not
     matter.
@@ -87,14 +88,14 @@ def _joint_loss(steps: tuple[RepeatedStep, ...], grid: CurveGrid, delta: Fractio
 
 
 def _grid_end(steps: tuple[RepeatedStep, ...], delta: Fraction) -> Fraction:
-    """The upper end of the grid: at most a ten-thousandth of δ is left there, by zCDP or by the largest loss."""
+    """Upper end of the grid: at most a ten-thousandth of δ is left there, by zCDP or by the largest loss."""
     cost = Cost(steps)
     by_concentration = zcdp_epsilon(cost.rho, delta * _LEFT_OUT)
     return by_concentration if cost.epsilon is None else min(by_concentration, cost.epsilon)
 
 
 def _grid(steps: tuple[RepeatedStep, ...], highest: Fraction, fineness: int) -> CurveGrid | None:
-    """A grid that is fine enough for the bounded-range steps; None when there is too much to compute."""
+    """A grid that is fine enough for the bounded-range steps; None where it would take too much to compute."""
     ranges = [(part.step.epsilon, part.times) for part in steps if isinstance(part.step, BoundedRange)]
     width = _cell_width(ranges, highest) / fineness
     top = math.ceil(highest / width)
@@ -112,7 +113,7 @@ def _cell_width(ranges: Sequence[tuple[Fraction, int]], highest: Fraction) -> Fr
     if not ranges:
         return highest / _POINTS[0]
     main, _ = max(ranges, key=lambda pair: pair[0] ** 2 * pair[1])
-    # Decided by the number of steps alone, so that the total grows smoothly with their ε and with 1/δ.
+    # A function of the number of steps alone, so that the total grows smoothly with their ε and with 1/δ.
     passes = float(sum(epsilon * times for epsilon, times in ranges) / main)
     wanted = math.sqrt(_WORK / (passes * min(passes, 4 * math.sqrt(passes))))
     cells = int(min(max(wanted, _CELLS[0]), _CELLS[1]))
@@ -124,6 +125,6 @@ def _cell_width(ranges: Sequence[tuple[Fraction, int]], highest: Fraction) -> Fr
 
 
 def _rounded_square_sum(ranges: Sequence[tuple[Fraction, int]], width: Fraction) -> Fraction:
-    """How large the ranges are, squared, when rounded up to whole cells."""
+    """Sum of the squared ranges, each rounded up to whole cells."""
     squares = (times * (math.ceil(epsilon / width) * width) ** 2 for epsilon, times in ranges)
     return sum(squares, Fraction(0))

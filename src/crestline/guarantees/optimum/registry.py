@@ -1,7 +1,7 @@
-"""What the adaptive optimum makes of each kind of step. A new kind is registered with all three functions.
+"""Functions of the adaptive optimum for each kind of step; a new kind is registered with all three.
 
-A step either moves on the grid, because the adversary may choose among its laws (`adaptive_step`), or it has one worst
-pair of laws (`worst_pair`). Proof note: docs/proofs/adaptive_optimum.md
+A step either maps curves on the grid, because the adversary may choose among its laws (`adaptive_step`), or it has one
+worst pair of laws (`worst_pair`). Proof note: docs/proofs/adaptive_optimum.md
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WHO = "the adaptive optimum"
 
 @singledispatch
 def has_worst_case(step: object) -> bool:
-    """Whether the optimum can be computed with this step at all."""
+    """Whether the optimum can be computed with this step; raises MechanismError for a kind that is not registered."""
     raise unknown_kind_error(_WHO, step)
 
 
@@ -38,12 +38,12 @@ def _(step: object) -> bool:
 @has_worst_case.register(ZCDP)
 @has_worst_case.register(WorstOfSteps)
 def _(step: object) -> bool:
-    return False  # it is only known to be zero-concentrated, or one of several, which names no laws
+    return False  # only a zero-concentrated cost is known, or several steps: neither gives a worst pair of laws
 
 
 @singledispatch
 def adaptive_step(step: object, grid: CurveGrid) -> AdaptiveStep | None:
-    """The step as a map on the grid; None for a step with one worst pair of laws."""
+    """The step as a map of curves on the grid; None for a step with one worst pair of laws."""
     raise unknown_kind_error(_WHO, step)
 
 
@@ -65,13 +65,13 @@ def _(step: object, grid: CurveGrid) -> None:
 
 @dataclass
 class WorstPairs:
-    """Steps with one worst pair of laws: how often each ε of a pure step comes, and the μ² of all Gaussian ones."""
+    """Steps with one worst pair of laws: the number of pure steps of each ε, and the sum of μ² of Gaussian steps."""
 
     pure: Counter[Fraction] = field(default_factory=Counter)
     mu_squared: Fraction = Fraction(0)
 
     def law(self, grid: CurveGrid, delta: Fraction) -> LossLaw | None:
-        """Their joint loss; None when there are none."""
+        """Law of their joint loss; None when there are none."""
         laws = [randomised_response(grid, epsilon, times) for epsilon, times in self.pure.items()]
         if self.mu_squared:
             laws.append(gaussian(grid, self.mu_squared, delta))
@@ -80,7 +80,7 @@ class WorstPairs:
 
 @singledispatch
 def worst_pair(step: object, pairs: WorstPairs, times: int) -> None:
-    """Add a step with one worst pair of laws to `pairs`, `times` times; a step that moves on the grid adds nothing."""
+    """Add a step with one worst pair of laws to `pairs`, `times` times; a step that maps curves adds nothing."""
     raise unknown_kind_error(_WHO, step)
 
 
@@ -97,4 +97,4 @@ def _(step: GaussianDP, pairs: WorstPairs, times: int) -> None:
 @worst_pair.register(BoundedRange)
 @worst_pair.register(LossInterval)
 def _(step: object, pairs: WorstPairs, times: int) -> None:
-    """It moves on the grid."""
+    """Add nothing: this kind maps curves on the grid."""

@@ -1,4 +1,4 @@
-"""The noise laws, one small file each: a quantile in doubles, for speed, and the same in balls, for proof."""
+"""Noise laws: a quantile in doubles, for speed, and the same in balls, for certainty."""
 
 from crestline.randomness.laws.exponential import EXPONENTIAL
 from crestline.randomness.laws.gaussian import GAUSSIAN

@@ -1,4 +1,4 @@
-"""No noise at all: every quantile is zero. The law of a fixed threshold that noisy keys are compared with."""
+"""Constant zero: the law of a fixed threshold that noisy keys are compared with."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crestline.randomness.unit_points import Floats, Points
 
 @dataclass(frozen=True)
 class Constant:
-    """Never compare two such keys with each other: equal ones would never separate."""
+    """Law without noise. Two such keys must not be compared: equal ones would never separate."""
 
     name: str = "constant"
 
@@ -29,7 +29,7 @@ class Constant:
         return np.where(np.asarray(x) < 0, 1.0, 0.0)
 
     def density(self, x: Floats) -> Floats:
-        """All the mass is at zero."""
+        """Infinite at zero, where all the mass is."""
         return np.where(np.asarray(x) == 0, np.inf, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Exponential noise: `F(x) = 1 - exp(-x)` for x ≥ 0. Permute-and-flip is its largest key (P8.1)."""
+"""Exponential noise: `F(x) = 1 - exp(-x)` for x ≥ 0. Permute-and-flip returns the item with the largest key (P8.1)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from crestline.randomness.unit_points import Floats, Points
 
 @dataclass(frozen=True)
 class Exponential:
+    """Exponential law with rate one."""
+
     name: str = "exponential"
 
     def quantile(self, points: Points) -> Floats:

@@ -1,4 +1,4 @@
-"""Gumbel noise: `F(x) = exp(-exp(-x))`. The exponential mechanism is its largest key (P2.1)."""
+"""Gumbel noise: `F(x) = exp(-exp(-x))`. The exponential mechanism returns the item with the largest key (P2.1)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from crestline.randomness.unit_points import Floats, Points
 
 @dataclass(frozen=True)
 class Gumbel:
+    """Standard Gumbel law."""
+
     name: str = "gumbel"
 
     def quantile(self, points: Points) -> Floats:

@@ -12,6 +12,8 @@ from crestline.randomness.unit_points import Floats, Points
 
 @dataclass(frozen=True)
 class HalfLogistic:
+    """Law of the absolute value of logistic noise."""
+
     name: str = "half-logistic"
 
     def quantile(self, points: Points) -> Floats:
@@ -27,7 +29,7 @@ class HalfLogistic:
         return 2 * np.exp(-np.logaddexp(0.0, np.maximum(x, 0.0)))
 
     def density(self, x: Floats) -> Floats:
-        # F' = (1 - F²)/2, and 1 - F² = (1 - F)(2 - (1 - F)): nothing cancels far out
+        # F' = (1 - F²)/2, and 1 - F² = (1 - F)(2 - (1 - F)), which does not cancel in the tail.
         above = self.survival(x)
         return np.where(x < 0, 0.0, above * (2 - above) / 2)
 

@@ -12,10 +12,12 @@ from crestline.randomness.unit_points import LN2, Floats, Points
 
 @dataclass(frozen=True)
 class Laplace:
+    """Laplace law with scale one."""
+
     name: str = "laplace"
 
     def quantile(self, points: Points) -> Floats:
-        # ln 2U below the median and -ln 2(1 - U) above it: both have the sign of U - 1/2
+        # ln 2U below the median and -ln 2(1 - U) above it: both have the sign of U - 1/2.
         return np.minimum(points.log_u + LN2, 0.0) + np.maximum(-points.log_v - LN2, 0.0)
 
     def ball(self, arrival: arb) -> arb:

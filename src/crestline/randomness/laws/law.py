@@ -1,4 +1,4 @@
-"""The protocol of a noise law: its quantile, in doubles and in balls, and its distribution function."""
+"""Protocol of a noise law: its quantile, in doubles and in balls, and its distribution function."""
 
 from __future__ import annotations
 
@@ -10,21 +10,27 @@ from crestline.randomness.unit_points import Floats, Points
 
 
 class Law(Protocol):
-    """One continuous distribution. `quantile` and `ball` are the same increasing function of the uniform."""
+    """A distribution of noise; `quantile` and `ball` are the same non-decreasing function of the uniform."""
 
     @property
     def name(self) -> str: ...
 
     def quantile(self, points: Points) -> Floats:
-        """The quantile in doubles; its relative error is a few units in the last place."""
+        """Quantile in doubles, with a relative error of a few units in the last place."""
         ...
 
     def ball(self, arrival: arb) -> arb:
-        """The quantile at `U = exp(-arrival)`, as a ball that certainly contains it."""
+        """A ball that contains the quantile at `U = exp(-arrival)`."""
         ...
 
-    def cdf(self, x: Floats) -> Floats: ...
+    def cdf(self, x: Floats) -> Floats:
+        """Probability of a value of at most `x`."""
+        ...
 
-    def survival(self, x: Floats) -> Floats: ...
+    def survival(self, x: Floats) -> Floats:
+        """Probability of a value above `x`."""
+        ...
 
-    def density(self, x: Floats) -> Floats: ...
+    def density(self, x: Floats) -> Floats:
+        """Density at `x`."""
+        ...

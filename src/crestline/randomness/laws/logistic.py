@@ -1,4 +1,4 @@
-"""Logistic noise: `F(x) = 1/(1 + exp(-x))`. Against a fixed threshold: a two-point exponential mechanism (P7.2)."""
+"""Logistic noise: `F(x) = 1/(1 + exp(-x))`. With a fixed threshold it is a two-point exponential mechanism (P7.2)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from crestline.randomness.unit_points import Floats, Points
 
 @dataclass(frozen=True)
 class Logistic:
+    """Standard logistic law."""
+
     name: str = "logistic"
 
     def quantile(self, points: Points) -> Floats:

@@ -37,7 +37,7 @@ EDITS = {
 }
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.engines)])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     server = request.param == "postgres"
     url: str = request.getfixturevalue("postgres_database") if server else str(tmp_path / "ledger.db")

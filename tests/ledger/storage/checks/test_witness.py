@@ -102,6 +102,7 @@ def test_entries_that_were_written_without_the_witness_do_no_harm(path: Path, wi
         assert ledger.spent().loss == 5 * EPSILON
 
 
+@pytest.mark.long
 def test_its_owner_accepts_a_restored_backup(path: Path, witness: str) -> None:
     restore(path)
     told = CliRunner().invoke(app, ["ledger", "accept", str(path), witness])
@@ -147,6 +148,7 @@ ledger.reserve(drawn(1))
 """
 
 
+@pytest.mark.engines
 def test_killed_between_the_commit_and_the_witness(tmp_path: Path) -> None:
     path, witness = tmp_path / "ledger.db", tmp_path / "witness"
     Ledger.open_or_create(path, small_budget(), witness=witness).close()

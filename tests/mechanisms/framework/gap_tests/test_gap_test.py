@@ -50,6 +50,7 @@ def test_the_joint_coin_is_exact(step: int) -> None:
     assert fit(joint_chance(6, 0.55, 0.05)) < 1e-9
 
 
+@pytest.mark.long
 def test_one_bit_at_first_gives_the_same_decisions() -> None:
     gaps = np.tile(np.array([[4, 2]], dtype=np.int64), (200, 1))
     for test in (LaplaceTest(1, "0.1"), ExponentialTest("0.7", "0.3", "0.1"), JointTest(1, "0.1")):

@@ -33,6 +33,7 @@ def test_the_law_is_the_vector(name: str, test: SparseTest) -> None:
     assert lengths == pytest.approx(wanted(name), abs=1e-10)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(("name", "test"), CASES, ids=lambda case: str(case)[:12])
 @pytest.mark.parametrize("step", [1, 4])
 def test_the_sampler_follows_the_vector_and_the_check_has_power(name: str, test: SparseTest, step: int) -> None:

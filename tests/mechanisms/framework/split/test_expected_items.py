@@ -97,6 +97,7 @@ def integrated(counts: Floats, next_count: float, noise: Law, scale: float, test
     return total
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("noise", "users", "test", "allowed"),
     [

@@ -60,6 +60,7 @@ def test_any_total_is_kept(kind: Any, k: int, slots: int, epsilon: Fraction, exp
     assert_within(kind.for_budget(k=k, k_bar=k + slots, epsilon=epsilon, delta=delta), epsilon, delta)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS, ids=NAMES)
 def test_a_larger_total_needs_no_larger_lead(kind: Any) -> None:
     small = kind.for_budget(k=10, epsilon="0.5", delta="1e-6")
@@ -67,6 +68,7 @@ def test_a_larger_total_needs_no_larger_lead(kind: Any) -> None:
     assert large.margin() < small.margin()
 
 
+@pytest.mark.long
 def test_a_contribution_bound_buys_less_noise() -> None:
     free = RestrictedNormal.for_budget(k=20, epsilon=1, delta="1e-6")
     bound = RestrictedNormal.for_budget(k=20, epsilon=1, delta="1e-6", contribution=4)
@@ -75,6 +77,7 @@ def test_a_contribution_bound_buys_less_noise() -> None:
     assert_within(bound, Fraction(1), Fraction(1, 10**6))
 
 
+@pytest.mark.long
 def test_the_split_is_the_decision_page() -> None:
     """The table of docs/decisions/split-of-the-budget.md."""
     found = {}
