@@ -275,7 +275,7 @@ def configured(folder: Path) -> tuple[Path, str]:
 
 def service(folder: Path, times: int, large: int, bare: float) -> Iterator[Row]:
     config, token = configured(folder)
-    with serving(config) as (server,):
+    with serving(config, command=True) as (server,):
         client, number = Client(server.port, token), server.process.pid
         client.wait()
         small = {"rows": SMALL}

@@ -53,7 +53,7 @@ def measure(ledger: str, address: str, folder: Path, plan: Plan, servers: int) -
     """Load one ledger, then hold it against what was told."""
     tokens = write_service(folder, address, BUDGET, ANALYSTS)
     told: list[Told] = []
-    with serving(folder / "crestline.toml", servers) as running:
+    with serving(folder / "crestline.toml", servers, command=True) as running:
         start = time.perf_counter()
         send([server.port for server in running], tokens, plan, told.append)
         seconds = time.perf_counter() - start

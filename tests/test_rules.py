@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -106,17 +108,47 @@ def test_every_rule_is_in_the_catalogue_and_can_be_reached() -> None:
     assert len({rule.name for rule in RULES}) == len(RULES)
 
 
-def grid() -> list[tuple[dict[str, Any], Budget | None, bool]]:
+KS = (1, 4, 10, 40)
+TOTALS = (("0.1", "1e-9"), ("1", "1e-8"), ("4", "1e-6"))
+BUDGETS = (None, RHO, PURE)
+MORE: tuple[dict[str, Any], ...] = (
+    {}, {"ordered": False}, {"passes": 1}, {"contribution": 2}, {"contribution": 7}, {"k_bar": 60},
+)  # fmt: skip
+Place = tuple[int, int, int, int, bool]
+
+
+def places() -> list[Place]:
+    """Where a question stands in `KS`, `TOTALS`, `BUDGETS` and `MORE`; with a public list there is nothing more."""
+    every = itertools.product(range(4), range(3), range(3), range(6), (False, True))
+    return [place for place in every if not place[-1] or place[-2] == 0]
+
+
+def covering() -> set[Place]:
+    """36 of those places that hold every pair of two parameters."""
+    listed = {(k, (k + more) % 3, (k + 2 * more) % 3, more, False) for k in range(4) for more in range(6)}
+    return listed | {(k, (k + budget) % 3, budget, 0, True) for k in range(4) for budget in range(3)}
+
+
+def grid() -> list[Any]:
     """Questions of every kind that `auto` must answer."""
+    kept = covering()
     return [
-        ({"k": k, "epsilon": epsilon, "delta": delta, **more}, budget, public)
-        for k in (1, 4, 10, 40)
-        for epsilon, delta in (("0.1", "1e-9"), ("1", "1e-8"), ("4", "1e-6"))
-        for budget in (None, RHO, PURE)
-        for more in ({}, {"ordered": False}, {"passes": 1}, {"contribution": 2}, {"contribution": 7}, {"k_bar": 60})
-        for public in (False, True)
-        if not public or not more
+        pytest.param(
+            {"k": KS[k], "epsilon": TOTALS[total][0], "delta": TOTALS[total][1], **MORE[more]},
+            BUDGETS[budget],
+            public,
+            marks=() if (k, total, budget, more, public) in kept else pytest.mark.full,
+        )
+        for k, total, budget, more, public in places()
     ]
+
+
+def test_the_gate_holds_every_pair_of_parameters() -> None:
+    def pairs(held: Iterable[Place]) -> set[tuple[int, int, int, int]]:
+        return {(i, j, one[i], one[j]) for one in held for i in range(5) for j in range(i)}
+
+    assert covering() <= set(places())
+    assert pairs(covering()) == pairs(places())
 
 
 @pytest.mark.long

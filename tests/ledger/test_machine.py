@@ -265,7 +265,8 @@ def test_in_a_file() -> None:
 
 
 @pytest.mark.slow
-def test_on_a_server(postgres_database: str) -> None:
+@pytest.mark.parametrize("examples", [5, pytest.param(15, marks=pytest.mark.full)])
+def test_on_a_server(postgres_database: str, examples: int) -> None:
     def place() -> str:
         with psycopg.connect(postgres_database) as raw:
             raw.execute(
@@ -273,4 +274,4 @@ def test_on_a_server(postgres_database: str) -> None:
             )
         return postgres_database
 
-    run_state_machine_as_test(machine(place), settings=settings(max_examples=15, stateful_step_count=40))
+    run_state_machine_as_test(machine(place), settings=settings(max_examples=examples, stateful_step_count=40))

@@ -177,11 +177,12 @@ def test_in_a_file() -> None:
 
 
 @pytest.mark.slow
-def test_on_a_server(postgres_database: str) -> None:
+@pytest.mark.parametrize("examples", [5, pytest.param(15, marks=pytest.mark.full)])
+def test_on_a_server(postgres_database: str, examples: int) -> None:
     def place() -> str:
         tables = ("books", "accounts", "periods", "entries")
         with psycopg.connect(postgres_database) as raw:
             raw.execute(f"DROP TABLE IF EXISTS {', '.join(f'crestline_{name}' for name in tables)}")
         return postgres_database
 
-    run_state_machine_as_test(machine(place), settings=settings(max_examples=15, stateful_step_count=40))
+    run_state_machine_as_test(machine(place), settings=settings(max_examples=examples, stateful_step_count=40))

@@ -1,13 +1,14 @@
 """A process that reserves, releases and settles until it is killed, again and again; and a check of its ledger after.
 
-    python -m tests.ledger.victim FOLDER KILLS [ADDRESS]
+    python -m tests.ledger.victim FOLDER random|grid KILLS [ADDRESS]
 
 Prints, as JSON, how many were killed and in which state they left their last question. With an address, of a database
-on a server, all use that one. Every third process asks in eight threads at once, whose questions are written together.
+on a server, all use that one. Some processes ask in eight threads at once, whose questions are written together.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -16,6 +17,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -27,6 +29,7 @@ from crestline.ledger.periods import PeriodCharge
 from crestline.periods.calendar import Calendar, Periods
 
 _KILLS_PER_FILE = 50
+_STEPS = range(8)  # over two questions: opened, reserved, released, settled, reserved, …
 _PERIOD = "2026-10"
 _REACH = PeriodCharge(Periods.from_labels(Calendar("month", "day"), "2026-09", _PERIOD))
 
@@ -109,30 +112,57 @@ def check(address: str, releases: Path) -> str:
     paid = {one["receipt"]: Fraction(one["charge"][0]["epsilon"]) for one in history if one["kind"] == "settled"}
     for number, loss in released.items():
         assert paid.get(number, held[number]) >= loss, "a release without its charge"
-    assert all(paid[number] == loss for number, loss in acknowledged.items()), "a settlement was lost"
+    assert all(paid.get(number) == loss for number, loss in acknowledged.items()), "a settlement was lost"
     last = max(held, default=0)
     if last in paid or not last:
         return "settled"
     return "released" if last in released else "reserved"
 
 
-def main(folder: Path, kills: int, server: str | None) -> None:
+@dataclass(frozen=True)
+class Kill:
+    """When a process is killed: some seconds after some steps of each of its threads; and the budget of its ledger."""
+
+    steps: int
+    delay: float
+    threads: int
+    by_period: bool
+
+
+def random_kills(kills: int) -> list[Kill]:
+    """Every other one at any moment, the others soon after a step."""
     choice = random.Random(kills)
-    states: Counter[str] = Counter()
+    made = []
     for number in range(kills):
-        file = folder / f"{number // _KILLS_PER_FILE}.db"
+        steps, moment = (0, 0.02) if number % 2 == 0 else (choice.randint(0, 8), 0.001)
+        threads, other = 8 if number % 3 == 2 else 1, number // _KILLS_PER_FILE % 2 == 1
+        made.append(Kill(steps, choice.uniform(0, moment), threads, other))
+    return made
+
+
+def grid_of_kills(kills: int) -> list[Kill]:
+    """Every step of two questions, at once and a moment later, in one thread and in eight, of each kind of budget."""
+    cells = itertools.product((False, True), _STEPS, (0.0, 0.001), (1, 8))
+    grid = [Kill(steps, delay, threads, by_period) for by_period, steps, delay, threads in cells]
+    return [grid[number % len(grid)] for number in range(kills)]
+
+
+PLANS = {"random": random_kills, "grid": grid_of_kills}
+
+
+def main(folder: Path, plan: str, kills: int, server: str | None) -> None:
+    states: Counter[str] = Counter()
+    for number, kill in enumerate(PLANS[plan](kills)):
+        file = folder / f"{number // _KILLS_PER_FILE}-{kill.by_period}.db"
         address, releases = server or str(file), file.with_suffix(".released")
-        if number % _KILLS_PER_FILE == 0:
+        if not releases.exists():
+            releases.touch()
             whole = small_budget(10**6)
-            every_other = number // _KILLS_PER_FILE % 2
-            Ledger.create(address, by_period(whole) if every_other else whole).close()
-        by_the_clock = number % 2 == 0  # at any moment; the others soon after a step
-        steps, moment = (0, 0.02) if by_the_clock else (choice.randint(0, 8), 0.001)
-        threads = 8 if number % 3 == 2 else 1
-        kill_one(address, releases, steps * threads, choice.uniform(0, moment), threads)
+            Ledger.create(address, by_period(whole) if kill.by_period else whole).close()
+        kill_one(address, releases, kill.steps * kill.threads, kill.delay, kill.threads)
         states[check(address, releases)] += 1
     print(json.dumps(states))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None)
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4] if len(sys.argv) > 4 else None)

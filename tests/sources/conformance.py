@@ -25,6 +25,7 @@ from crestline.sources.table import TableSource
 from tests.sources import oracle, total
 from tests.sources.engines import Engine
 from tests.sources.filters import WHERE
+from tests.sources.gaps import gap
 
 KEY = bytes(range(16))
 OTHER_KEY = bytes(range(1, 17))
@@ -176,6 +177,17 @@ class SourceConformance:
     def test_where(self, filtered: SlotSource, text: str) -> None:
         agrees(filtered, FILTERED, question(where=text), WHERE[text])
 
+    def test_every_filter_in_one_statement(self, request: pytest.FixtureRequest, filtered: SlotSource) -> None:
+        """What `test_where` asks one by one: each filter as a column, which is true of the rows it keeps."""
+        assert isinstance(filtered, TableSource)
+        engine = getattr(request.cls, "tested_engine", "pyspark")
+        texts = [text for text in WHERE if gap(engine, f"test_where[{text}]") is None]
+        rows = total.verdicts(filtered, texts)
+        assert len(rows) == FILTERED.num_rows
+        for row in FILTERED.to_pylist():
+            kept = [text for text, verdict in zip(texts, rows[row["user"]], strict=True) if verdict]
+            assert (row, kept) == (row, [text for text in texts if WHERE[text](row)])
+
     @pytest.mark.long
     @pytest.mark.parametrize("name", total.COLUMNS)
     def test_comparisons_are_defined_for_every_value(self, engine: Engine, name: str) -> None:
@@ -255,13 +267,15 @@ class SourceConformance:
         assert agrees(source, table, question(3)).counts == (n, 2, 2)
         assert agrees(source, table, question(3, contribution=1)).k_bar == 3
 
+    @pytest.mark.long
+    def test_a_hundred_thousand_rows_of_one_user(self, engine: Engine) -> None:
+        """A plan that compares all rows with each other would take 10^10 steps."""
+        _one_user_has_rows(engine, 100_000)
+
     @pytest.mark.slow
+    @pytest.mark.full
     def test_a_million_rows_of_one_user(self, engine: Engine) -> None:
-        n = 1_000_000
-        table = pa.table({"user": pa.repeat("one", n), "item": pa.array([i % 1000 for i in range(n)])})
-        source = engine.source(table)
-        assert ask(source, question(5)).counts == (1,) * 5
-        assert sum(ask(source, question(1000, contribution=7)).counts) == 7
+        _one_user_has_rows(engine, 1_000_000)
 
     @pytest.mark.long
     def test_no_query_returns_more_than_k_bar_and_one_rows(
@@ -283,3 +297,10 @@ class SourceConformance:
             for options in ({}, {"contribution": 1}, {"where": "item <> 'a'"}):
                 ask(source, question(k_bar, **options))
         assert fetched == [2] * 3 + [4] * 3 + [11] * 3
+
+
+def _one_user_has_rows(engine: Engine, n: int) -> None:
+    table = pa.table({"user": pa.repeat("one", n), "item": pa.array([i % 1000 for i in range(n)])})
+    source = engine.source(table)
+    assert ask(source, question(5)).counts == (1,) * 5
+    assert sum(ask(source, question(1000, contribution=7)).counts) == 7

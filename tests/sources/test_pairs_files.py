@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -37,27 +38,38 @@ def lines(folder: Path, kind: str, broken: BrokenRow | None) -> str:
     return str(path)
 
 
-def told_by_a_line(folder: Path, kind: str, broken: BrokenRow) -> list[str]:
-    """What the questions tell of one more line, the words of a refusal included but for the folder's name."""
-    with_user, without = lines(folder, kind, broken), lines(folder, kind, None)
-    told = []
-    for asked in QUESTIONS:
-        first, second = (outcome_of(path, asked) for path in (with_user, without))
-        told.append(difference(first, second) or failed(first))
-    return [one for one in told if one]
-
-
-def outcome_of(path: str, asked: Question) -> Outcome:
+def outcomes(path: str, questions: Sequence[Question]) -> list[Outcome]:
+    """What the questions come to, the words of a refusal included but for the folder's name."""
     try:
         source = open_source(path)
     except Exception as error:  # opening reads the first line: what it says is an outcome, too
-        return type(error).__name__, str(error).replace(str(Path(path).parent), "")
-    return outcome(source, asked)
+        return [(type(error).__name__, str(error).replace(str(Path(path).parent), ""))] * len(questions)
+    return [outcome(source, asked) for asked in questions]
+
+
+def told_by(with_user: list[Outcome], without: list[Outcome]) -> list[str]:
+    """What some outcomes with one user tell beside those without."""
+    told = [difference(*both) or failed(both[0]) for both in zip(with_user, without, strict=True)]
+    return [one for one in told if one]
+
+
+def told_by_a_line(folder: Path, kind: str, broken: BrokenRow) -> list[str]:
+    with_user, without = (outcomes(lines(folder, kind, line), QUESTIONS) for line in (broken, None))
+    return told_by(with_user, without)
+
+
+@pytest.fixture(scope="module")
+def without(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Outcome]]:
+    """What the questions come to without the one user, for each kind of file."""
+    folder = tmp_path_factory.mktemp("others")
+    return {kind: outcomes(lines(folder, kind, None), QUESTIONS) for kind in WRITERS}
 
 
 @pytest.mark.parametrize(("kind", "broken"), LINES, ids=[f"{kind}: {line.why}" for kind, line in LINES])
-def test_a_line_costs_nobody_but_its_user_anything(tmp_path: Path, kind: str, broken: BrokenRow) -> None:
-    assert told_by_a_line(tmp_path, kind, broken) == []
+def test_a_line_costs_nobody_but_its_user_anything(
+    tmp_path: Path, without: dict[str, list[Outcome]], kind: str, broken: BrokenRow
+) -> None:
+    assert told_by(outcomes(lines(tmp_path, kind, broken), QUESTIONS), without[kind]) == []
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
@@ -69,8 +81,8 @@ def test_one_line_is_not_told_from_none(tmp_path: Path, kind: str) -> None:
         for path, content in zip(paths, alone, strict=True):
             path.parent.mkdir()
             path.write_bytes(content)
-        first, second = (outcome_of(str(path), question()) for path in paths)
-        assert (difference(first, second) or failed(first)) is None, line.why
+        first, second = (outcomes(str(path), [question()]) for path in paths)
+        assert told_by(first, second) == [], line.why
 
 
 @pytest.mark.parametrize("added", GLOBS, ids=[one[0] for one in GLOBS])
@@ -87,9 +99,8 @@ def told_by_a_file(folder: Path, added: Added) -> list[str]:
         place.mkdir()
         write(place / "a.parquet", ["u1", "u2"], kind, [value, value])
         write(place / "b.parquet", ["mallory"] * rows, other, [strange] * rows)
-        seen.append([outcome_of(str(place / "*.parquet"), asked) for asked in GLOB_QUESTIONS])
-    told = [difference(*both) or failed(both[0]) for both in zip(*seen, strict=True)]
-    return [one for one in told if one]
+        seen.append(outcomes(str(place / "*.parquet"), GLOB_QUESTIONS))
+    return told_by(*seen)
 
 
 GLOB_QUESTIONS = (question(), question(item=("value",)), question(where="user = 'mallory' and not (value is null)"))

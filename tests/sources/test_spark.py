@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import ibis
@@ -23,7 +24,7 @@ from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, covera
 from tests.sources.conformance import ask, events, question
 from tests.sources.conforming import Conformance
 from tests.sources.engines import Engine, Spark
-from tests.sources.pairs import Pair, PairSuite, found_by_scores
+from tests.sources.pairs import Pair, PairSuite, found_by_filters, found_by_scores
 from tests.sources.pairs_servers import names, selects, spark_columns
 from tests.spark_cluster import CONNECT, cluster_settings, connect_url, running_cluster, session_on
 
@@ -46,16 +47,20 @@ histogram = s.open_source(sys.argv[1], table="shop.sales").top_counts(Question(k
 print(*(part for row in zip(histogram.items, histogram.counts) for part in row))
 """
 # What is run over Spark Connect as well: one of each kind.
-_OVER_CONNECT = (
-    "test_ties_are_in_byte_order_and_labels_are_plain_values[text]",
-    "test_nulls_are_dropped_in_the_user_and_in_any_item_column",
-    "test_contribution_keeps_the_items_of_smallest_hash[3-text]",
-    "test_where[item like 'a_b']",
-    "test_sums_are_clipped_per_user_and_item[decimals]",
-    "test_bounds_are_for_a_user_and_a_period[week-2]",
-    "test_every_group_has_its_own_ranking[{'contribution': 1}]",
-    "test_views_of_filtered_rows",
-)
+_OVER_CONNECT = {
+    "items, users and sums": (
+        "test_ties_are_in_byte_order_and_labels_are_plain_values[text]",
+        "test_nulls_are_dropped_in_the_user_and_in_any_item_column",
+        "test_where[item like 'a_b']",
+        "test_sums_are_clipped_per_user_and_item[decimals]",
+    ),
+    "bounds, groups and views": (
+        "test_contribution_keeps_the_items_of_smallest_hash[3-text]",
+        "test_bounds_are_for_a_user_and_a_period[week-2]",
+        "test_every_group_has_its_own_ranking[{'contribution': 1}]",
+        "test_views_of_filtered_rows[some buckets]",
+    ),
+}
 
 
 @pytest.fixture(scope="session")
@@ -158,8 +163,9 @@ class TestSpark(Conformance):
         finally:
             engine.session.sql("drop database shop cascade")
 
-    def test_spark_connect_keeps_the_contract(self, engine: Spark) -> None:
-        names = [f"{_CONNECT_MODULE}::TestSparkConnect::{name}" for name in _OVER_CONNECT]
+    @pytest.mark.parametrize("kind", _OVER_CONNECT)
+    def test_spark_connect_keeps_the_contract(self, engine: Spark, kind: str) -> None:
+        names = [f"{_CONNECT_MODULE}::TestSparkConnect::{name}" for name in _OVER_CONNECT[kind]]
         command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *names]
         address = {"CRESTLINE_TEST_CONNECT": connect_url(engine.session)}
         done = subprocess.run(
@@ -188,7 +194,13 @@ class TestPairs(PairSuite):
             engine.session.sql(f"create or replace temp view {name}({names(columns)}) as {rows}")
             engine.session.table(name).cache()
         first, second = (open_source(engine.url, table=name) for name in ("pair_with", "pair_without"))
-        return Pair(first, second, tuple(column for column, _ in columns), every=12)
+        return Pair(first, second, tuple(column for column, _ in columns), every=24)
+
+    @pytest.mark.full
+    def test_no_further_filter_tells_whether_a_user_is_there(self, pair: Pair) -> None:
+        """As many filters again, between those of the other test."""
+        further = replace(pair, start=pair.every // 2)
+        assert [told for column in pair.columns for told in found_by_filters(further, column)] == []
 
     def test_a_guard_that_is_taken_out_is_found(
         self, engine: Spark, pair: Pair, monkeypatch: pytest.MonkeyPatch

@@ -145,6 +145,15 @@ def agrees_on_every_value(source: TableSource, kind: pa.DataType, cells: list[An
             assert (tree, cells[row], answer) == (tree, cells[row], oracle(cells[row]))
 
 
+def verdicts(source: TableSource, texts: list[str]) -> dict[int, tuple[Any, ...]]:
+    """What each filter says of each row of a table, all of them in one statement, by the row's `user`."""
+    counting = source._counting(Question(user="user", item=("item",), k=1, k_bar=1))
+    filters = Filter(counting.table, counting.engine, counting.untyped)
+    columns = {f"c{i}": filters.condition(where.parse_filter(text)) for i, text in enumerate(texts)}
+    rows = source._runner.rows(counting.table.select(counting.table["user"], **columns))
+    return {user: tuple(answers) for user, *answers in rows}
+
+
 def table(kind: pa.DataType, cells: list[Any]) -> pa.Table:
     """The cells, with the number of each; whole numbers stand for moments outside Python's calendar."""
     if pa.types.is_timestamp(kind):

@@ -1,4 +1,8 @@
-"""The service as real processes on this machine: `crestline serve`, started, killed, told to end."""
+"""The service as real processes on this machine: `crestline serve`, started, killed, told to end.
+
+They are forked from a process that has imported the service (`forking`), because the imports take longer than most
+tests. A server of several workers, and one that is started by the `command`, is what people start.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from http.client import HTTPConnection
+from io import StringIO
 from pathlib import Path
 
+from crestline.cli.main import run
 from crestline.web.access.tokens import Tokens
 from crestline.web.schema import open_tables
 from crestline.web.settings.reader import load_config
 from crestline.web.utc_clock import utc_now
 from tests.patience import PATIENCE
 from tests.servers import free_port
+from tests.web.forking import Forked
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -56,8 +63,8 @@ def write_service(
     text += "".join(ANALYST.format(name=name, epsilon=epsilon) for name in names)
     config = folder / "crestline.toml"
     config.write_text(text)
-    checked = [sys.executable, "-m", "crestline", "serve", str(config), "--check"]
-    subprocess.run(checked, check=True, env=environment(), stdout=subprocess.DEVNULL, timeout=PATIENCE)
+    with redirect_stdout(StringIO()):
+        assert run(["serve", str(config), "--check"]) == 0
     tables = open_tables(load_config(config).ledger)
     tokens = Tokens(tables, utc_now)
     made = {name: tokens.create(name) for name in names}
@@ -72,19 +79,24 @@ def environment() -> dict[str, str]:
 class Server:
     """One process of the service."""
 
-    def __init__(self, config: Path, port: int | None = None, workers: int = 1) -> None:
-        self.port = port or free_port()
+    process: subprocess.Popen[bytes] | Forked
+
+    def __init__(self, config: Path, workers: int = 1, *, command: bool = False) -> None:
+        self.port = free_port()
         self.log = config.parent / f"server-{self.port}.log"
-        command = [sys.executable, "-m", "crestline", "serve", str(config), "--port", str(self.port)]
-        command += ["--workers", str(workers)]
+        arguments = ["serve", str(config), "--port", str(self.port), "--workers", str(workers)]
+        if workers == 1 and not command:
+            self.process = Forked(arguments, self.log)
+            return
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log, env=environment())
+            started = [sys.executable, "-m", "crestline", *arguments]
+            self.process = subprocess.Popen(started, stdout=log, stderr=log, env=environment())
 
     def wait_until_ready(self) -> None:
         """Return once it answers."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            assert self.process.poll() is None, "the server ended while it started; see its log"
+            assert self.process.poll() is None, self.log.read_text()
             try:
                 connection = HTTPConnection("127.0.0.1", self.port, timeout=10)
                 connection.request("GET", "/healthz")
@@ -108,9 +120,9 @@ class Server:
 
 
 @contextmanager
-def serving(config: Path, processes: int = 1) -> Iterator[list[Server]]:
+def serving(config: Path, processes: int = 1, *, command: bool = False) -> Iterator[list[Server]]:
     """So many servers with one configuration, ready; killed afterwards if they still run."""
-    servers = [Server(config) for _ in range(processes)]
+    servers = [Server(config, command=command) for _ in range(processes)]
     try:
         for server in servers:
             server.wait_until_ready()

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from crestline.cli.main import run
 from tests.patience import PATIENCE
-from tests.web.processes import Server, environment, serving, write_service
+from tests.web.processes import Server, serving, write_service
 from tests.web.traffic import Client, Plan, Told, check_books, send
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow]
@@ -42,10 +43,8 @@ def after(count: int, told: list[Told], act: Callable[[], object]) -> Callable[[
 
 
 def verified(ledger: str) -> bool:
-    command = [sys.executable, "-m", "crestline", "ledger", "verify", ledger]
-    return (
-        subprocess.run(command, env=environment(), capture_output=True, timeout=PATIENCE, check=False).returncode == 0
-    )
+    with redirect_stdout(StringIO()):
+        return run(["ledger", "verify", ledger]) == 0
 
 
 def test_no_charge_is_lost_and_none_is_made_twice(ledger: str, tmp_path: Path) -> None:

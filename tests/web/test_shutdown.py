@@ -89,7 +89,7 @@ def held_commit(ledger: str, kind: str) -> Iterator[None]:
 
 def test_idle(tmp_path: Path, postgres_database: str, ledger: str) -> None:
     Service(tmp_path, postgres_database, ledger)
-    with serving(tmp_path / "crestline.toml") as (server,):
+    with serving(tmp_path / "crestline.toml", command=True) as (server,):
         told_to_end(server)
         assert ends(server, 60) in ENDED
     assert_exact(ledger, settled=0)

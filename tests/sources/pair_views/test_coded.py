@@ -52,15 +52,13 @@ def ranked(items: ObservedItems) -> list[tuple[int, Label]]:
 def seen(pairs: PairViews) -> list[Any]:
     """Everything that may be looked at, also after two rounds of the sieve."""
     found: list[Any] = [pairs.users_with(rank) for rank in (1, 3, 50)] + [pairs.users_by_items().tolist()]
-    for key in KEYS:
+    for key, cap in zip(KEYS, (1, 3, 40), strict=True):
         found.append(pairs.bucket_loads(key, BUCKETS, gaussian_weights(1, BUCKETS)).tolist())
         left = pairs.pairs_in_buckets(key, np.arange(BUCKETS) % 3 > 0).pairs_in_buckets(
             KEYS[0], np.arange(BUCKETS) != 5
         )
         for views in (pairs, left):
-            for cap in (1, 3, 40):
-                items = views.observed_items(key, gaussian_weights(1, cap))
-                found.append(ranked(items))
+            found.append(ranked(views.observed_items(key, gaussian_weights(1, cap))))
             slots = views.slots(4)
             found.append((slots.items[: slots.filled], slots.counts, slots.next_count))
     return found

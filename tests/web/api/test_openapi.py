@@ -103,12 +103,15 @@ QUESTIONS = st.fixed_dictionaries(
 )
 
 
-def test_whatever_an_analyst_asks_is_answered_or_refused_as_described(description: Any, service: Service) -> None:
+@pytest.mark.parametrize("examples", [40, pytest.param(80, marks=pytest.mark.full)])
+def test_whatever_an_analyst_asks_is_answered_or_refused_as_described(
+    description: Any, service: Service, examples: int
+) -> None:
     """Questions that pass the gates, so that choosing, accounting, the filter and the ledger are met as well."""
     operation = description[TOP]["POST"]
     statuses: Counter[int] = Counter()
 
-    @settings(max_examples=80, suppress_health_check=QUIET)
+    @settings(max_examples=examples, suppress_health_check=QUIET)
     @given(question=QUESTIONS, key=st.none() | st.text("abc", min_size=1, max_size=1))
     def run(question: dict[str, Any], key: str | None) -> None:
         case = operation.Case(path_parameters={"name": "loans"}, body=question, media_type="application/json")

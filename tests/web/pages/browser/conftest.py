@@ -1,6 +1,6 @@
 """Chromium without a window, driven by Playwright, and the server it looks at. One of each for all tests here.
 
-Screenshots go to the folder that CRESTLINE_SCREENSHOTS names, or to pytest's own.
+Screenshots are made where CRESTLINE_SCREENSHOTS names a folder for them.
 """
 
 from __future__ import annotations
@@ -47,9 +47,11 @@ def site(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator
 
 
 @pytest.fixture(scope="package")
-def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def screenshots() -> Path | None:
     named = os.environ.get("CRESTLINE_SCREENSHOTS")
-    folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
+    if named is None:
+        return None
+    folder = Path(named)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -57,7 +59,7 @@ def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Window:
     """One visitor's browser window. It notes everything the browser complains about."""
 
-    def __init__(self, page: Page, site: Site, folder: Path) -> None:
+    def __init__(self, page: Page, site: Site, folder: Path | None) -> None:
         self.page = page
         self.complaints: list[str] = []
         self._site = site
@@ -89,17 +91,16 @@ class Window:
             self.page.locator(f"[name={label}]").fill(value)
         self.page.get_by_role("button", name=button, exact=True).click()
 
-    def keep(self, name: str) -> Path:
-        """A screenshot of the whole page."""
-        path = self._folder / f"{name}.png"
-        self.page.screenshot(path=path, full_page=True)
-        return path
+    def keep(self, name: str) -> None:
+        """A screenshot of the whole page, where they are wanted."""
+        if self._folder is not None:
+            self.page.screenshot(path=self._folder / f"{name}.png", full_page=True)
 
 
 class Windows:
     """Opens windows; every one is closed with the test."""
 
-    def __init__(self, browser: Browser, site: Site, folder: Path) -> None:
+    def __init__(self, browser: Browser, site: Site, folder: Path | None) -> None:
         self._browser, self._site, self._folder = browser, site, folder
         self._open: list[Window] = []
 
@@ -118,7 +119,7 @@ class Windows:
 
 
 @pytest.fixture
-def windows(browser: Browser, site: Site, screenshots: Path) -> Iterator[Windows]:
+def windows(browser: Browser, site: Site, screenshots: Path | None) -> Iterator[Windows]:
     opened = Windows(browser, site, screenshots)
     yield opened
     assert opened.close() == [], "the browser complained"

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import random
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,9 +15,8 @@ from crestline.web.problems import Problem
 from crestline.web.run_once import answer_once
 from crestline.web.service_state import ServiceState, open_state
 from crestline.web.settings.reader import load_config
-from tests.patience import PATIENCE
+from tests.web.processes import serving
 
-ROOT = Path(__file__).resolve().parents[4]
 ANALYSTS = ("ann", "bob", "cyd", "dan", "eve")
 OWNER = "olga"
 _BUDGETS = "\n".join(
@@ -80,18 +73,8 @@ def running(folder: Path) -> Iterator[Site]:
     _write_loans(folder / "loans.csv")
     (folder / "crestline.toml").write_text(CONFIG)
     tokens = _past(folder)
-    port = _free_port()
-    command = [sys.executable, "-m", "crestline", "serve", str(folder / "crestline.toml"), "--port", str(port)]
-    path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    with (folder / "server.log").open("wb") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "PYTHONPATH": path})
-        try:
-            url = f"http://127.0.0.1:{port}"
-            _wait(url, server, folder / "server.log")
-            yield Site(url, tokens)
-        finally:
-            server.terminate()
-            server.wait(PATIENCE)
+    with serving(folder / "crestline.toml") as (server,):
+        yield Site(f"http://127.0.0.1:{server.port}", tokens)
 
 
 def _write_loans(path: Path) -> None:
@@ -123,23 +106,7 @@ def _past(folder: Path) -> dict[str, str]:
 def _ask(state: ServiceState, token: str, number: int) -> None:
     country = ("country = 'DE'", None)[number % 2]
     asked: QuestionFields = {"item": "title", "k": 3 + number, "where": country, "counts": number % 2 == 0}
-    question = Question.from_fields({**asked, "epsilon": "0.9", "delta": "1e-7"})
+    # To choose a mechanism takes a search, which is not what these pages are about.
+    question = Question.from_fields({**asked, "mechanism": "LimitedDomainGauss", "epsilon": "0.9", "delta": "1e-7"})
     with suppress(Problem):  # a refusal is a part of the past, too
         answer_once(state, caller_by_token(state, token), "loans", question, f"past-{number}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
-
-
-def _wait(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        assert server.poll() is None, log.read_text()
-        with suppress(OSError), urllib.request.urlopen(f"{url}/healthz", timeout=5):
-            return
-        time.sleep(0.2)
-    raise AssertionError(log.read_text())
