@@ -15,6 +15,8 @@ from crestline.question import Question
 from crestline.sources import open_source
 from tests.sources.pairs import Outcome, Pair, PairSuite, difference, failed, outcome, question
 
+pytestmark = pytest.mark.usefixtures("way")
+
 Added = tuple[str, str, object, str, object]
 
 USERS = 6

@@ -24,7 +24,10 @@ from crestline.web.service_state import open_state
 from crestline.web.settings.reader import load_config
 from tests.servers import free_port
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries for S3, and of the store
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # of the libraries for S3, and of the store
+    pytest.mark.usefixtures("way"),
+]
 
 ADDRESS, SECRET = "s3://lake/t.parquet", "a secret % with = signs"
 ASKED: dict[str, Any] = {"user": "user", "item": "item", "k": 1, "epsilon": 1, "delta": "1e-6"}

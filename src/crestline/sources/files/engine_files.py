@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -145,10 +146,12 @@ class _FileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no ty
 
 
 class _Handle:
-    """An open file. Each thread has its own place in it: DuckDB seeks and reads in two calls, from several threads."""
+    """An open file. Each thread has its own place in it: DuckDB seeks and reads in two calls, from several threads.
+    It need not be closed, because DuckDB does not."""
 
     def __init__(self, source: ByteSource) -> None:
         self._source = source
+        weakref.finalize(self, source.close)
         self._place = threading.local()
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
