@@ -238,6 +238,8 @@ def test_a_filter_answers_for_each_row_by_that_row_alone(tmp_path: Path, conditi
     expected = sorted(text.hex() for text in TEXTS if FILTERS[condition](text.decode(errors="replace")))
     assert sorted(passing(tmp_path, [[text] for text in TEXTS], condition)) == expected
     assert sorted(passing(tmp_path, [TEXTS], condition)) == expected
+    beside = [b"a", b"\xc3", "é".encode()]  # the ends of these are UTF-8, and end before the text that is repaired
+    assert sorted(passing(tmp_path, [beside, [t for t in TEXTS if t not in beside]], condition)) == expected
 
 
 @pytest.mark.parametrize("domain", [["\ufffd", "a"], "list.csv"])
@@ -246,7 +248,9 @@ def test_a_public_list_finds_repaired_text_in_every_row_group(tmp_path: Path, do
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=1)
     (tmp_path / "list.csv").write_text("item\n\ufffd\na\n")
     listed = str(tmp_path / domain) if isinstance(domain, str) else domain
-    answer = cl.top_k(str(tmp_path / "t.parquet"), user="user", item="item", k=1, epsilon=100, domain=listed)
+    answer = cl.top_k(
+        str(tmp_path / "t.parquet"), user="user", item="item", k=1, epsilon=100, delta="1e-6", domain=listed
+    )
     assert answer.items == ("\ufffd",)  # three users to one: another answer has probability e^-100
 
 
