@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 
+from crestline.sources.files.files import read_carefully
 from tests.sources.gaps import gap
 
 
@@ -27,3 +29,10 @@ def store() -> Iterator[str]:
     host, port = server.get_host_and_port()
     yield f"http://{host}:{port}"
     server.stop()
+
+
+@pytest.fixture(params=["fast", "careful"], scope="module")
+def way(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Both ways of reading files, which have one meaning."""
+    with read_carefully() if request.param == "careful" else nullcontext():
+        yield request.param

@@ -8,6 +8,10 @@ An error is an output: its class and message count. Answers are random: where th
 is run again, and it is called broken when the event "the outcome is the first one with the user" happens every time
 with the user and never without. Under (ε, δ)-DP this happens in `n` runs of each with probability at most `p^(2n)`,
 where `p = (e^ε + δ) / (1 + e^ε)`.
+
+Crestline reads files in two ways, and a byte of one user decides which. So the table without the user is read in both:
+neither outcome may differ from that of the table with the user. Programs that do not read through crestline run a third
+time.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -24,13 +29,16 @@ from typing import Any
 from crestline.audit.outcomes import Outcome, OutcomeReader
 from crestline.audit.program.failing_filters import COLUMNS, KNOWN, ONLY_THE_USER, comparison_chains, sort_literals
 from crestline.audit.program.neighbouring_files import (
+    OLD_MOMENTS,
     NeighbouringFiles,
     columns_of,
     write_line_files,
+    write_old_moments,
     write_plain_files,
     write_typed_files,
 )
 from crestline.audit.program.report import Difference, ProgramReport
+from crestline.sources.files.files import read_carefully
 
 FAILING_FILTER = "failing filter"
 BROKEN_ROW = "broken row"
@@ -42,6 +50,7 @@ _UNTYPED = sort_literals(("5", "'a'", "'5'", "1e300", "0.00012345678901234567", 
 
 Program = Callable[..., Any]
 Tell = Callable[[str, float], None]
+Way = Callable[[], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,9 @@ class RunOptions:
 
 
 UNWATCHED = RunOptions()
+
+_WAYS: tuple[Way, ...] = (nullcontext, read_carefully)
+"""The ways in which the table without the user is read."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +111,7 @@ def attack_program(
     run.tell("writing tables", 0.0)
     every = list(generate_trials(folder, filters=_takes_filters(program)))
     runner = _ProgramRunner(program, folder)
-    enough = repetitions_needed(epsilon, delta, significance / max(1, len(every)))
+    enough = repetitions_needed(epsilon, delta, significance / max(1, len(_WAYS) * len(every)))
     differences: list[Difference] = []
     number_tried = 0
     for number_tried, trial in enumerate(every, 1):
@@ -140,6 +152,7 @@ def generate_trials(folder: Path, *, filters: bool) -> Iterator[Trial]:
     groups.append([Trial(BROKEN_ROW, files) for files in typed])
     if filters:
         plain = [write_plain_files(folder, kind, USERS) for kind in ("csv", "jsonl")]
+        groups += [[Trial(BROKEN_ROW, write_old_moments(folder, USERS), where) for where in OLD_MOMENTS]]
         groups += [[Trial(FAILING_FILTER, files, where) for where in _untyped_filters()] for files in plain]
         groups += [[Trial(FAILING_FILTER, files, where) for where in _typed_filters(files.kind)] for files in typed]
     return (trial for turn in zip_longest(*groups) for trial in turn if trial is not None)
@@ -185,11 +198,22 @@ class _ProgramRunner:
 
 def _run_trial(run: _ProgramRunner, trial: Trial, enough: int) -> Difference | None:
     """The difference between the tables of a trial, if every repetition confirms it; ignores printed numbers."""
-    first, second = run(trial, True), run(trial, False)
+    first = run(trial, True)
+    return next((found for way in _WAYS if (found := _compare(run, trial, enough, first, way))), None)
+
+
+def _compare(run: _ProgramRunner, trial: Trial, enough: int, first: Outcome, way: Way) -> Difference | None:
+    """The difference between `first` and the outcomes without the user, whose table is read in this way."""
+
+    def run_without() -> Outcome:
+        with way():
+            return run(trial, False)
+
+    second = run_without()
     if first.key == second.key:
         return None
     for _ in range(enough):
-        if run(trial, True).key != first.key or run(trial, False).key == first.key:
+        if run(trial, True).key != first.key or run_without().key == first.key:
             return None
     return Difference(
         trial.attack, trial.files.kind, trial.files.why, trial.where, outcome_text(first), outcome_text(second), enough

@@ -23,6 +23,8 @@ from crestline.sources.files.files import FileSource
 from crestline.sources.files.lines import LONGEST
 from crestline.sources.table import TableSource
 
+pytestmark = pytest.mark.usefixtures("way")
+
 QUESTION = Question(k=2, k_bar=3)
 ROWS = [("u1", "b"), ("u1", "b"), ("u2", "b"), ("u2", "a"), ("u3", "c"), (None, "a"), ("u4", None)]
 
@@ -299,6 +301,7 @@ def test_a_file_put_in_the_place_of_another_is_seen(tmp_path: Path) -> None:
     assert source.top_counts(QUESTION).items[0] == "b"
 
 
+@pytest.mark.parametrize("way", ["fast"], indirect=True)
 def test_a_file_that_changes_while_it_is_read_is_read_again_from_a_copy(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("user,item\nu,a\nv,b\n")

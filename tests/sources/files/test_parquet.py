@@ -18,6 +18,8 @@ from crestline.sources import open_source
 from crestline.sources.files.parquet import common_type
 from tests.sources.oracle import typed
 
+pytestmark = pytest.mark.usefixtures("way")
+
 NOON = datetime(2026, 1, 31, 12)
 ZONED = NOON.replace(tzinfo=UTC)
 

@@ -21,7 +21,7 @@ from crestline.question import Question
 from crestline.sources import open_source
 from tests.servers import free_port
 
-pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("way")]
 
 QUESTION = Question(k=2, k_bar=3)
 ROWS = {"user": [1, 2, 2, 3], "item": ["a", "a", "b", None]}

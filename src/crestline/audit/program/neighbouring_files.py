@@ -152,6 +152,35 @@ def write_typed_files(folder: Path, kind: str, users: int) -> NeighbouringFiles:
     return NeighbouringFiles(kind, "a column of every type", str(paths[0]), str(paths[1]))
 
 
+# Filters over moments of 96 bits that half of the readers know to end in 2262. The column of the one user's broken text
+# is in all of them, so that every reader reads it.
+OLD_MOMENTS = tuple(
+    f"place <> 'nowhere' and until {condition}" for condition in ("> '2300-01-01'", "< '2300-01-01'", "= '9999-12-31'")
+)
+
+
+def write_old_moments(folder: Path, users: int) -> NeighbouringFiles:
+    """A pair of Parquet files as Spark wrote them for long, with moments of 96 bits; the one user's text is not UTF-8.
+
+    Every ordinary user has `tea` until 9999-12-31, and `coffee` until 2026-01-31.
+    """
+    import pyarrow as pa
+    from pyarrow.parquet import write_table as write
+
+    paths = [_make_folder_for(folder, "old-moments", side, f"{TABLE}.parquet") for side in ("with", "without")]
+    for path, added in zip(paths, (1, 0), strict=True):
+        names = [f"u{n}" for n in range(users)]
+        until = [253_402_214_400 * 10**6] * users + [1_769_817_600 * 10**6] * users + [0] * added
+        columns = {
+            "user": pa.array(names + names + [USER] * added),
+            "item": pa.array(["tea"] * users + ["coffee"] * users + ["cocoa"] * added),
+            "place": pa.array([b"here"] * 2 * users + [b"\xff"] * added, pa.binary()).view(pa.string()),
+            "until": arrow_column("timestamp[us]", until),
+        }
+        write(pa.table(columns), path, use_deprecated_int96_timestamps=True)
+    return NeighbouringFiles("parquet", "text that is not UTF-8 beside moments of 96 bits", *map(str, paths))
+
+
 def write_table(path: Path, table: pa.Table) -> None:
     """Write an Arrow table as a Parquet file, or else as the table `events` of a DuckDB file, by the suffix."""
     if path.suffix == ".parquet":

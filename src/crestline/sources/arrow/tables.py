@@ -45,10 +45,11 @@ def _to_arrow(frame: Frame, library: str, kind: str) -> Table:
 def _make_readable(table: Table) -> Table:
     from pyarrow import types
 
-    from crestline.sources.arrow.values import replace_unreadable_values
+    from crestline.sources.arrow.values import is_utf8, replace_unreadable_values
 
     for place, column in enumerate(table.schema):
-        if types.is_null(column.type) or (types.is_timestamp(column.type) and column.type.tz):
+        unreadable = types.is_null(column.type) or (types.is_timestamp(column.type) and column.type.tz)
+        if unreadable or not is_utf8(table.column(place)):
             table = table.set_column(place, column.name, replace_unreadable_values(table.column(place)))
     return table
 

@@ -1,7 +1,7 @@
 """Arrow columns whose every value an engine can read: text that is UTF-8, moments that fit microseconds.
 
-What cannot be text is replaced letter by letter, and a moment or a time of day out of range is null. Types change by
-the type of the column alone, never by its values.
+Bytes that are not UTF-8 become the replacement character, and a moment or a time of day out of range is null. Types
+change by the type of the column alone, never by its values.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def replace_unreadable_values(column: ChunkedArray) -> ChunkedArray:
-    """A column in which every value is in order."""
+    """Return the column with every value readable by DuckDB."""
     from pyarrow import types
 
     kind = column.type
@@ -53,13 +53,28 @@ def _null_outside_range(column: ChunkedArray, low: int, high: int) -> ChunkedArr
     return compute.if_else(inside, whole, pyarrow.scalar(None, whole.type)).cast(column.type)
 
 
-def _to_utf8_text(column: ChunkedArray) -> ChunkedArray:
+def is_utf8(column: ChunkedArray) -> bool:
+    """Whether a column is not text, or all its text is UTF-8."""
     import pyarrow
+    from pyarrow import types
 
+    kind = column.type
+    if types.is_dictionary(kind):
+        return all(is_utf8(pyarrow.chunked_array([chunk.dictionary])) for chunk in column.chunks)
+    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
+        return True
     try:
         column.validate(full=True)
     except pyarrow.ArrowInvalid:
-        raw = column.cast("large_binary").to_pylist()
-        texts = [None if value is None else value.decode(errors="replace") for value in raw]
-        return pyarrow.chunked_array([pyarrow.array(texts, "large_string")])
-    return column.cast("large_string")
+        return False
+    return True
+
+
+def _to_utf8_text(column: ChunkedArray) -> ChunkedArray:
+    import pyarrow
+
+    if is_utf8(column):
+        return column.cast("large_string")
+    raw = column.cast("large_binary").to_pylist()
+    texts = [None if value is None else value.decode(errors="replace") for value in raw]
+    return pyarrow.chunked_array([pyarrow.array(texts, "large_string")])

@@ -106,7 +106,7 @@ class DelimitedText:
 
     def view(self, engine: DuckDB, name: str, columns: Sequence[str], files: ReadableFiles) -> None:
         engine.read_csv(
-            literal(files.files),
+            literal(files.names(engine)),
             table_name=name,
             columns=dict.fromkeys(self._names, "VARCHAR"),
             auto_detect=False,
@@ -158,7 +158,7 @@ class JsonText:
 
     def view(self, engine: DuckDB, name: str, columns: Sequence[str], files: ReadableFiles) -> None:
         engine.read_json(
-            literal(files.files),
+            literal(files.names(engine)),
             table_name=name,
             columns=dict.fromkeys(columns, "VARCHAR"),
             format="newline_delimited",

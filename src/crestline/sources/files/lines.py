@@ -1,21 +1,26 @@
-"""Text files as lines: every physical line stands for itself, whatever the lines beside it hold.
+"""Text files as lines, each of which is read by itself, whatever the other lines hold.
 
-A line ends at a line feed. Nothing that one line holds (an open quote, bytes that are no UTF-8, too much of anything)
-may change how another is read, because one line is one user's. DuckDB's fast reader keeps to that only on files
-without surprises. So a file is looked through once: if every line is regular, it is read as it is; otherwise a copy is
-made in which every line is, and that is read in its place. What is read is the same both ways.
+A line ends at a line feed. Nothing that one line holds (an open quote, bytes that are not UTF-8, too many bytes) may
+change how another is read, because a line belongs to one user. DuckDB's reader guarantees that only where all lines
+are regular. So a file is scanned once. If every line is regular, the file is read in place; otherwise a copy in which
+every line is regular is read instead. Both ways give the same rows.
+
+The copy is a temporary file without a name. The operating system removes it with the process, whatever ends it. It is
+made before the first line is scanned, so that the folder for temporary files does not depend on lines even on systems
+where such a file has a name for an instant.
 """
 
 from __future__ import annotations
 
 import gzip
-import os
-import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import BinaryIO, ClassVar, Protocol, cast
+
+from crestline.sources.engine.connection import DuckDB
 
 LONGEST = 1 << 21
 """Bytes of the longest line that is read."""
@@ -41,35 +46,56 @@ class LineRules(Protocol):
         ...
 
 
-class TempFolder:
-    """A temporary folder that only its owner may enter, and that goes when nobody holds it any more."""
+@dataclass(frozen=True)
+class CopiedLines:
+    """The copies of all files, one behind the other in one temporary file without a name.
 
-    def __init__(self) -> None:
-        self.path = tempfile.mkdtemp(prefix="crestline-")
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+    stream   the temporary file
+    sizes    the size of each copy in bytes
+    """
+
+    stream: BinaryIO
+    sizes: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class ReadableFiles:
-    """Files in which every line is regular: the files themselves, or copies that go when nobody holds this any more."""
+    """Files in which every line is regular.
+
+    files    the files
+    ending   how their lines end
+    copies   what is read in their place; None where the files themselves are
+    """
 
     files: list[str]
     ending: str
-    folder: TempFolder | None = None
+    copies: CopiedLines | None = None
+
+    def names(self, engine: DuckDB) -> list[str]:
+        """The names by which an engine reads the files, or their copies."""
+        if self.copies is None:
+            return self.files
+        from crestline.sources.files.engine_files import register_parts
+
+        return register_parts(engine, self.copies.stream, self.copies.sizes)
 
 
 def make_readable(files: Sequence[str], rules: LineRules, *, copied: bool = False) -> ReadableFiles:
-    """The files, or copies of all of them where one has a line that is not regular (or where `copied` asks for it)."""
-    endings = set[str | None]()
-    for file in files:
-        endings |= {None} if copied else _line_endings(file, rules)
-        if None in endings or len(endings) > 1:
-            return _copy_lines(files, rules)
+    """The files, or copies of all of them where a line of one is not regular or `copied` is set."""
+    with ExitStack() as unused:
+        target = unused.enter_context(tempfile.TemporaryFile(prefix="crestline-"))
+        endings = set[str | None]()
+        for file in files:
+            endings |= {None} if copied else _line_endings(file, rules)
+            if None in endings or len(endings) > 1:
+                copies = _copy_lines(files, rules, target)
+                unused.pop_all()
+                return ReadableFiles([*files], "\n", copies)
     return ReadableFiles([*files], next(iter(endings), None) or "\n")
 
 
 def _line_endings(file: str, rules: LineRules) -> set[str | None]:
-    """How the lines of a file end; with None among them when one is not regular."""
+    """The endings of a file's lines; None is among them where a line is not regular."""
     found = set[str | None]()
     if not rules.knows_mark and _has_byte_order_mark(file):
         return {None}
@@ -83,13 +109,17 @@ def _line_endings(file: str, rules: LineRules) -> set[str | None]:
     return found
 
 
-def _copy_lines(files: Sequence[str], rules: LineRules) -> ReadableFiles:
-    folder = TempFolder()
-    copies = [os.path.join(folder.path, str(number)) for number in range(len(files))]
-    for file, copy in zip(files, copies, strict=True):
-        with open_unpacked(file) as stream, open(copy, "wb") as target:
+def _copy_lines(files: Sequence[str], rules: LineRules, target: BinaryIO) -> CopiedLines:
+    sizes = []
+    for file in files:
+        start = target.tell()
+        with open_unpacked(file) as stream:
             target.writelines(rules.rewrite_lines(block) for block, _ in read_blocks(stream) if block)
-    return ReadableFiles(copies, "\n", folder)
+        sizes.append(target.tell() - start)
+    target.flush()
+    copies = CopiedLines(target, tuple(sizes))
+    weakref.finalize(copies, target.close)
+    return copies
 
 
 def open_unpacked(file: str) -> BinaryIO:

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import BinaryIO, Protocol, cast
 
 from crestline.errors import QuestionError
 from crestline.sources.engine.connection import DuckDB
@@ -51,12 +51,12 @@ class FileLocation(Protocol):
         """A label for the state that answers may be stored under, or None."""
         ...
 
-    def attach(self, engine: DuckDB) -> None:
-        """Make the place known to an engine that is to read its files."""
+    def attach(self, engine: DuckDB) -> list[str]:
+        """Let an engine read the files, and return the names by which it does."""
         ...
 
-    def open_for_arrow(self, file: str) -> object:
-        """A file for the Arrow library: its name, or a stream."""
+    def open_stream(self, file: str) -> BinaryIO:
+        """One of the files, opened to be read from any place."""
         ...
 
 
@@ -96,11 +96,11 @@ class LocalFiles:
     def version(self) -> str:
         return self._hash_state(lambda status: [status.st_size, status.st_mtime_ns])
 
-    def attach(self, engine: DuckDB) -> None:
-        """An engine reads files of this machine as they are."""
+    def attach(self, engine: DuckDB) -> list[str]:
+        return self.files()  # an engine reads files of this machine by their names
 
-    def open_for_arrow(self, file: str) -> object:
-        return file
+    def open_stream(self, file: str) -> BinaryIO:
+        return cast(BinaryIO, open(file, "rb", buffering=0))
 
     def _hash_state(self, known: Callable[[os.stat_result], list[int]]) -> str:
         state = hashlib.sha256()

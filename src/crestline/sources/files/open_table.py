@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Generic, TypeVar
 
 from crestline.errors import QuestionError, SourceError
@@ -15,9 +14,9 @@ from crestline.sources.engine.connection import Connection, DuckDB
 from crestline.sources.engine.engine_functions import Expression, embedded_duckdb
 from crestline.sources.engine.runner import Result, replace_errors
 from crestline.sources.files.formats import TextFormat, text
-from crestline.sources.files.lines import ReadableFiles, TempFolder, first_line, make_readable, open_unpacked
+from crestline.sources.files.lines import ReadableFiles, first_line, make_readable, open_unpacked
 from crestline.sources.files.locations import FileLocation, file_location
-from crestline.sources.files.parquet import copy_readable_parquet, parquet_table
+from crestline.sources.files.parquet import find_repaired_columns, parquet_table
 from crestline.sources.table import TableSource
 
 Kept = TypeVar("Kept")
@@ -42,9 +41,11 @@ class OnceLocked(Generic[Kept]):
 class OpenTable:
     """A table that can be asked once it is prepared.
 
+    source      the table
     state       the state of the files for which it was opened
     prepare     read what must be read before the first question
-    unusable    columns that the files have in types that no type holds exactly, and what to say of them
+    unusable    columns whose types have no common type, each with the message of its refusal
+    repaired    columns, other than text, of which a repair may make values null
     scan        the files in which every line is regular, for other tables over the same state
     """
 
@@ -52,6 +53,7 @@ class OpenTable:
     state: str
     prepare: Callable[[], None]
     unusable: dict[str, str] = field(default_factory=dict)
+    repaired: frozenset[str] = frozenset()
     scan: OnceLocked[ReadableFiles] | None = None
 
     def refuse_unusable(self, columns: Collection[str]) -> None:
@@ -61,27 +63,16 @@ class OpenTable:
                 raise QuestionError(self.unusable[name])
 
 
-def open_parquet(
-    files: FileLocation,
-    state: str,
-    timeout: float,
-    columns: Sequence[str] | None = None,
-    *,
-    folders: Iterable[TempFolder] = (),
-) -> OpenTable:
-    """Parquet files; with `columns`, a copy of those columns in which every value is in order. The folders `folders`
-    stay
-    as long as the source does."""
-    engine, there = embedded_duckdb(), files.files()
-    held: list[Any] = [*folders]
-    if columns is None:
-        files.attach(engine)
-    else:
-        held.append(_read_through(files.name, partial(copy_readable_parquet, there, columns, files.open_for_arrow)))
-        there = held[-1].files
-    table, unusable = replace_errors(_unreadable_message(files.name), lambda: parquet_table(engine, there))
-    source = _source(files, engine, table, timeout, held)
-    return OpenTable(source, state, lambda: None, unusable)
+def open_parquet(files: FileLocation, state: str, timeout: float, *, repair: bool = False) -> OpenTable:
+    """Parquet files; with `repair`, every value is repaired, and no row can make the engine fail."""
+    engine = embedded_duckdb()
+    there = files.attach(engine)
+    table, unusable = replace_errors(
+        _unreadable_message(files.name),
+        lambda: parquet_table(engine, there, files.open_stream if repair else None),
+    )
+    repaired = replace_errors(_unreadable_message(files.name), lambda: find_repaired_columns(engine, there))
+    return OpenTable(_source(files, engine, table, timeout, []), state, lambda: None, unusable, repaired)
 
 
 def open_text(
@@ -126,13 +117,13 @@ def _has_bytes(file: str) -> bool:
 
 
 def _source(
-    files: FileLocation, engine: DuckDB, table: Expression, timeout: float, folders: list[Any], untyped: bool = False
+    files: FileLocation, engine: DuckDB, table: Expression, timeout: float, copies: list[Any], untyped: bool = False
 ) -> TableSource:
-    """`folders` is what must stay as long as the source does: the copies that it reads."""
+    """`copies` is what must stay as long as the source does."""
 
     def close() -> None:
         engine.disconnect()
-        folders.clear()
+        copies.clear()
 
     return TableSource(
         table,
@@ -140,24 +131,22 @@ def _source(
         name=files.name,
         untyped=untyped,
         embedded=True,
-        lookup=lambda other: _open_domain(engine, file_location([other], files.store), folders),
+        lookup=lambda other: _open_domain(engine, file_location([other], files.store), copies),
     )
 
 
-def _open_domain(engine: DuckDB, listed: FileLocation, folders: list[Any]) -> Expression:
+def _open_domain(engine: DuckDB, listed: FileLocation, copies: list[Any]) -> Expression:
     """A public list in a file: all its columns, which in JSON lines are the keys of the first line."""
 
     def find_table() -> Expression:
         import ibis
 
-        files = listed.files()
         if listed.has_types:
-            listed.attach(engine)
-            return parquet_table(engine, files)[0]
-        there = find_text_files(listed.name, files)
+            return parquet_table(engine, listed.attach(engine))[0]
+        there = find_text_files(listed.name, listed.files())
         columns = there.kind.columns or _json_keys(there.files[0])
         name, lines = ibis.util.gen_name("domain"), there.lazy_scan()()
-        folders.append(lines)
+        copies.append(lines)
         table = there.kind.table(engine, name, columns)
         there.kind.view(engine, name, columns, lines)
         return table

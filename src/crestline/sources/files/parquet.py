@@ -1,21 +1,26 @@
-"""Parquet files: one table, also where the files of a glob do not agree on types.
+"""Parquet files as one table, also where the files of a glob have different types.
 
 DuckDB takes the types of the first file for all, and fails on a row of another that does not fit. So files are grouped
-by their schemas, and each column gets a type in which every value of every group has its exact place.
+by their schemas, and each column gets a type that holds every value of every group exactly.
+
+DuckDB also fails on text that is not UTF-8, and on moments, times of day and JSON that its types cannot hold. With an
+`opener` these columns are read as bytes and whole numbers and converted by expressions that cannot fail: text
+gets the replacement character, and a value that its type cannot hold is null. Both ways are one reader, so that all
+other values are the same by construction.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from crestline.sources.engine.connection import DuckDB
 from crestline.sources.engine.engine_functions import Expression
 from crestline.sources.files.formats import declare_table, literal
-from crestline.sources.files.lines import ReadableFiles, TempFolder
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyRelation
     from ibis.expr.datatypes import DataType
     from pyarrow import Table
 
@@ -23,13 +28,27 @@ _NEVER_A_VALUE = '"NULL"'
 _OTHER_NAMES = {_NEVER_A_VALUE: "VARCHAR", "TIMESTAMPTZ_NS": "TIMESTAMP WITH TIME ZONE"}
 """Types that Ibis does not know, and those that hold the same values to the microsecond."""
 _MOST_DIGITS = 38
+_MOST_MILLISECONDS = ((1 << 63) - 1) // 1000
+_REPAIR = "replace_invalid_utf8"
+
+Opener = Callable[[str], BinaryIO]
 
 
-def parquet_table(engine: DuckDB, files: Sequence[str]) -> tuple[Expression, dict[str, str]]:
-    """The files as one table, and the columns that have no common type with what to say of them."""
+def parquet_table(
+    engine: DuckDB, files: Sequence[str], opener: Opener | None = None
+) -> tuple[Expression, dict[str, str]]:
+    """The files as one table, and the columns that have no common type, each with the message of its refusal.
+
+    Args:
+        engine: the DuckDB that reads them.
+        files: their names or addresses.
+        opener: opens one of them; with it every value is repaired, without it DuckDB fails on some values.
+    """
     import ibis
 
-    groups = [_parquet_view(engine, group) for group in _group_by_schema(engine, files)]
+    if opener is not None:
+        engine.con.create_function(_REPAIR, _replace_invalid_utf8, ["BLOB"], "VARCHAR")
+    groups = [_parquet_view(engine, group, opener) for group in _group_by_schema(engine, files)]
     if len(groups) == 1:
         return groups[0][0], {}
     names = list(dict.fromkeys(name for table, _ in groups for name in table.columns))
@@ -103,58 +122,80 @@ def _group_by_schema(engine: DuckDB, files: Sequence[str]) -> list[list[str]]:
     return [*groups.values()]
 
 
-def _parquet_view(engine: DuckDB, files: Sequence[str]) -> tuple[Expression, set[str]]:
+def find_repaired_columns(engine: DuckDB, files: Sequence[str]) -> frozenset[str]:
+    """The columns that are not text and in which repair makes some values null, by the schemas alone."""
+    query = """select distinct name from parquet_schema(?)
+        where converted_type in ('TIMESTAMP_MILLIS', 'TIME_MILLIS', 'TIME_MICROS', 'JSON')
+        or logical_type like '%=MilliSeconds()%' or logical_type like 'TimeType%' or logical_type like 'JsonType%'"""
+    return frozenset(name for (name,) in engine.con.execute(query, [literal(files)]).fetchall())
+
+
+def _parquet_view(engine: DuckDB, files: Sequence[str], opener: Opener | None) -> tuple[Expression, set[str]]:
     """Files of one schema as a table, and its columns that can hold nothing but null.
 
-    This does what `engine.read_parquet` does, without the Arrow library, which would take 30 MB to tell the types.
+    This does what `engine.read_parquet` does, without the Arrow library, which takes 30 MB to find the types.
     """
     import ibis
-    from duckdb import ColumnExpression
+    from duckdb import ColumnExpression, SQLExpression
 
     found = engine.con.read_parquet(literal(files))
     kinds = dict(zip(found.columns, map(str, found.types), strict=True))
-    odd = {name: _OTHER_NAMES[kind] for name, kind in kinds.items() if kind in _OTHER_NAMES}
-    if odd:
-        columns = [
-            ColumnExpression(name).cast(odd[name]).alias(name) if name in odd else ColumnExpression(name)
-            for name in kinds
-        ]
-        found = found.select(*columns)
+    changed = {
+        name: ColumnExpression(name).cast(_OTHER_NAMES[kind]) for name, kind in kinds.items() if kind in _OTHER_NAMES
+    }
+    if opener is not None:
+        found = _read_physical(engine, files, opener)
+        stored = dict(zip(found.columns, map(str, found.types), strict=True))
+        for name, kind in kinds.items():
+            if stored[name] != kind:
+                changed[name] = SQLExpression(_repaired(_quote(name), stored[name], kind))
+    if changed:
+        found = found.select(*(changed.get(name, ColumnExpression(name)).alias(name) for name in kinds))
     view = ibis.util.gen_name("parquet")
     found.create_view(view)
-    known = {name: engine.compiler.type_mapper.from_string(odd.get(name, kind)) for name, kind in kinds.items()}
+    known = {
+        name: engine.compiler.type_mapper.from_string(_OTHER_NAMES.get(kind, kind)) for name, kind in kinds.items()
+    }
     return declare_table(engine, view, known), {name for name, kind in kinds.items() if kind == _NEVER_A_VALUE}
 
 
-def copy_readable_parquet(
-    files: Sequence[str], columns: Sequence[str], opened: Callable[[str], object] = lambda file: file
-) -> ReadableFiles:
-    """Copies of these columns that DuckDB reads whatever the rows hold.
+def _read_physical(engine: DuckDB, files: Sequence[str], opener: Opener) -> DuckDBPyRelation:
+    """The files as a relation of DuckDB, in which columns that could fail are bytes and whole numbers."""
+    from crestline.sources.files.engine_files import ByteSource, open_physical_parquet, register_files
 
-    It reads text that is no UTF-8, and moments that do not fit its microseconds, not at all.
-    """
-    folder = TempFolder()
-    copies = [os.path.join(folder.path, str(number)) for number in range(len(files))]
-    for file, copy in zip(files, copies, strict=True):
-        _copy_columns(opened(file), copy, columns)
-    return ReadableFiles(copies, "", folder)
+    def open_file(file: str) -> ByteSource:
+        return open_physical_parquet(opener(file))
+
+    return engine.con.read_parquet(register_files(engine, {file: partial(open_file, file) for file in files}))
 
 
-def _copy_columns(file: object, copy: str, columns: Sequence[str]) -> None:
-    import pyarrow
-    from pyarrow import parquet
+def _repaired(column: str, stored: str, kind: str) -> str:
+    """A stored value in the type `kind`, by an expression that cannot fail. SQL, because Ibis has no words for it."""
+    if stored == "BLOB":
+        # Where leaving out what is not UTF-8 changes no length, all of it is. Nothing is derived from statistics.
+        plain = f"decode({column}, 'ignore')"
+        text = f"case when strlen({plain}) = octet_length({column}) then {plain} else {_REPAIR}({column}) end"
+        return text if kind == "VARCHAR" else f"try_cast({text} as {kind})"
+    if kind.startswith("TIMESTAMP"):
+        made = "make_timestamptz" if kind.endswith("ZONE") else "make_timestamp"
+        inside = f"{column} between -{_MOST_MILLISECONDS} and {_MOST_MILLISECONDS}"
+        return f"{made}(case when {inside} then {column} * 1000 end)"
+    ticks = 10**3 if stored == "INTEGER" else 10**9 if kind.endswith("_NS") else 10**6
+    inside = f"{column} >= 0 and {column} < {86_400 * ticks}"
+    micros = f"{column}::bigint * 1000" if ticks == 10**3 else f"{column} // {ticks // 10**6}"
+    return f"try_cast(make_timestamp(case when {inside} then {micros} end)::time as {kind})"
 
-    with parquet.ParquetFile(file) as source:
-        there = [name for name in source.schema_arrow.names if name in columns] or source.schema_arrow.names[:1]
-        nothing = source.schema_arrow.empty_table().select(there)
-        schema = replace_unreadable(nothing).schema
-        with parquet.ParquetWriter(copy, schema) as target:
-            for batch in source.iter_batches(columns=there):
-                target.write_table(replace_unreadable(pyarrow.Table.from_batches([batch]).select(there)).cast(schema))
+
+def _quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _replace_invalid_utf8(value: bytes) -> str:
+    return value.decode(errors="replace")
 
 
 def replace_unreadable(table: Table) -> Table:
-    """The table with every value in order."""
+    """The table with every value readable by DuckDB, by `replace_unreadable_values`."""
     import pyarrow
 
     from crestline.sources.arrow.values import replace_unreadable_values

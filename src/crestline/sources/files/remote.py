@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, BinaryIO, TypeAlias, TypeVar, cast
 
 from crestline.errors import QuestionError, SourceError
 from crestline.sources.engine.connection import DuckDB
@@ -94,14 +94,15 @@ class RemoteFiles:
         """None: nobody promises that a store's times and tags say nothing of the rows."""
         return None
 
-    def attach(self, engine: DuckDB) -> None:
-        """Once for each kind of address: a public list may be read from where the data are."""
+    def attach(self, engine: DuckDB) -> list[str]:
+        """The addresses. Registered once for each kind of address: a public list may be in the same store."""
         names = self._filesystem.protocol  # one, or several of which DuckDB remembers the first
         if not engine.con.filesystem_is_registered(names if isinstance(names, str) else names[0]):
             engine.con.register_filesystem(self._filesystem)
+        return self.files()
 
-    def open_for_arrow(self, file: str) -> object:
-        return self._filesystem.open(file, "rb")
+    def open_stream(self, file: str) -> BinaryIO:
+        return cast(BinaryIO, self._filesystem.open(file, "rb"))
 
     @cached_property
     def _filesystem(self) -> FileSystem:

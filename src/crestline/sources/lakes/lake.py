@@ -1,23 +1,25 @@
 """A table of a lake as a source: every question reads one snapshot, through copies of the columns that it names.
 
-The libraries that know such tables hand out Arrow batches. Each column of a batch is brought into order (text that is
-no UTF-8, moments out of range) as it is copied to a temporary folder, by its type alone: no row decides an error, and
-none decides how another is read. DuckDB then counts on the copy, which is kept while the snapshot is the newest.
+The libraries of such tables return Arrow batches. Each column of a batch is repaired (text that is not UTF-8, moments
+out of range) as it is copied to a temporary file, by its type alone: no row decides an error, and none decides how
+another is read. DuckDB then counts on the copy, which is used again while the snapshot is the newest. The temporary
+file has no name: the operating system removes it with the process, whatever ends it.
 """
 
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from crestline.errors import SourceError
 from crestline.question import Question
+from crestline.sources.engine.connection import DuckDB
 from crestline.sources.engine.runner import replace_errors
-from crestline.sources.files.lines import TempFolder
-from crestline.sources.files.locations import LocalFiles
 from crestline.sources.files.open_table import OpenTable, open_parquet
 from crestline.sources.files.parquet import replace_unreadable
 from crestline.sources.files.s3 import S3
@@ -63,6 +65,33 @@ class Lake:
     store: S3 | None = None
 
 
+@dataclass(frozen=True)
+class _Copy:
+    """The copy of a snapshot, as the location of one Parquet file without a name."""
+
+    name: str
+    stream: BinaryIO
+    store: S3 | None
+    has_types = True
+
+    def files(self) -> list[str]:
+        return [self.name]
+
+    def state(self) -> str:
+        return ""  # a copy never changes
+
+    def version(self) -> None:
+        return None
+
+    def attach(self, engine: DuckDB) -> list[str]:
+        from crestline.sources.files.engine_files import register_parts
+
+        return register_parts(engine, self.stream, [self.stream.seek(0, os.SEEK_END)])
+
+    def open_stream(self, file: str) -> BinaryIO:
+        return self.stream
+
+
 class LakeSource(PerQuestionSource):
     """A table of a lake. What was copied of one snapshot is not used for another."""
 
@@ -99,11 +128,11 @@ class LakeSource(PerQuestionSource):
 
     def _open_snapshot(self, snapshot: Snapshot, columns: tuple[str, ...] | None) -> OpenTable:
         advice = f"{self.name} could not be read: it is damaged, or there is no space for temporary files"
-        folder = TempFolder()
-        copy = os.path.join(folder.path, "copy.parquet")
-        replace_errors(advice, lambda: _copy_columns(snapshot, columns, copy), SourceError)
-        files = LocalFiles(self.name, (copy,), has_types=True, store=self._lake.store)
-        return open_parquet(files, snapshot.label, self._timeout, folders=(folder,))
+        stream = tempfile.TemporaryFile(prefix="crestline-")  # noqa: SIM115 -- open as long as the source
+        replace_errors(advice, lambda: _copy_columns(snapshot, columns, stream), SourceError)
+        copy = _Copy(self.name, stream, self._lake.store)
+        weakref.finalize(copy, stream.close)
+        return open_parquet(copy, snapshot.label, self._timeout)
 
     def _current_snapshot(self) -> Snapshot:
         """The newest, or the one that is named. The libraries' own words are not repeated: they may quote passwords."""

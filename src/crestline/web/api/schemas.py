@@ -22,7 +22,7 @@ _TYPES: dict[ValueKind, Any] = {
 
 def _request_field(field: QuestionField) -> tuple[Any, Any]:
     """The type and the default of a field in the body of a request."""
-    kind: Any = _TYPES.get(field.kind, Annotated[str, Field(max_length=field.longest)])
+    kind = _TYPES.get(field.kind, Annotated[str, Field(max_length=field.longest)])
     if field.most_labels is not None:
         kind = kind | Annotated[list[_Label], Field(max_length=field.most_labels)]
     if field.kind is ValueKind.COUNT:

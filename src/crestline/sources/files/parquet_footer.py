@@ -1,0 +1,154 @@
+"""Parquet footers without the column types whose values DuckDB checks or converts while it reads (pure).
+
+DuckDB fails on text that is not UTF-8, on moments in milliseconds that its microseconds cannot hold, on times of day
+outside a day and on JSON that it cannot parse. A footer names these types beside the physical ones (bytes, whole
+numbers). Without the names DuckDB reads the physical values, which cannot fail, and leaves every other type alone.
+
+A footer is a Thrift struct in the compact protocol. Only the list of columns is rewritten; all else is copied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MAGIC = b"PAR1"
+ENDING = 8
+"""Bytes behind a footer: its length and the magic number."""
+
+# Field numbers of the format's definition.
+_SCHEMA = 2
+_PHYSICAL, _CHILDREN, _CONVERTED, _LOGICAL = 1, 5, 6, 10
+_UNIT = 2
+_INT32, _INT64, _BYTES, _FIXED_BYTES = 1, 2, 6, 7
+_TEXT_CONVERTED, _TEXT_LOGICAL = {0, 4, 19}, {1, 4, 12}  # text, enumerations, JSON
+_NUMBER_CONVERTED = {7, 8, 9}  # times of day, moments in milliseconds
+_TIME, _TIMESTAMP, _MILLISECONDS = 7, 8, 1
+
+# Types of the compact protocol.
+_TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
+_LONG_LIST = 15
+
+
+@dataclass(frozen=True)
+class _Field:
+    """One field of a struct: its number, its type, and where its value starts and ends."""
+
+    number: int
+    kind: int
+    start: int
+    end: int
+
+
+def remove_checked_types(footer: bytes) -> bytes:
+    """The footer with top-level text, JSON, times of day and moments in milliseconds as bytes and whole numbers.
+
+    Raises:
+        ValueError: the bytes are not a footer.
+    """
+    try:
+        schema = next(field for field in _read_fields(footer, 0)[0] if field.number == _SCHEMA)
+        size, place = _read_list_header(footer, schema.start)[1:]
+        parts = [footer[:place]]
+        columns = 0  # elements that still belong to the column before them
+        for number in range(size):
+            fields, end = _read_fields(footer, place)
+            children = next((_read_number(footer, field.start) for field in fields if field.number == _CHILDREN), 0)
+            if number == 0 or columns or children or not _is_checked(footer, fields):
+                parts.append(footer[place:end])
+            else:
+                parts.append(_write_fields(footer, [f for f in fields if f.number not in (_CONVERTED, _LOGICAL)]))
+            if number:
+                columns = max(columns - 1, 0) + children
+            place = end
+        return b"".join([*parts, footer[place:]])
+    except (IndexError, StopIteration):
+        pass
+    raise ValueError("the footer of a Parquet file is damaged")
+
+
+def _is_checked(footer: bytes, fields: list[_Field]) -> bool:
+    starts = {field.number: field.start for field in fields}
+    physical = _read_number(footer, starts[_PHYSICAL]) if _PHYSICAL in starts else None
+    converted = _read_number(footer, starts[_CONVERTED]) if _CONVERTED in starts else None
+    logical = _read_fields(footer, starts[_LOGICAL])[0][0] if _LOGICAL in starts else None
+    name = None if logical is None else logical.number
+    if physical in (_BYTES, _FIXED_BYTES):
+        return converted in _TEXT_CONVERTED or name in _TEXT_LOGICAL
+    if physical not in (_INT32, _INT64):
+        return False
+    if logical is None:
+        return converted in _NUMBER_CONVERTED
+    return name == _TIME or (name == _TIMESTAMP and _unit_of(footer, logical.start) == _MILLISECONDS)
+
+
+def _unit_of(footer: bytes, timestamp: int) -> int:
+    unit = next(field for field in _read_fields(footer, timestamp)[0] if field.number == _UNIT)
+    return _read_fields(footer, unit.start)[0][0].number
+
+
+def _write_fields(footer: bytes, fields: list[_Field]) -> bytes:
+    written, last = bytearray(), 0
+    for field in fields:
+        written.append((field.number - last) << 4 | field.kind)  # numbers of a column's fields are below 16
+        written += footer[field.start : field.end]
+        last = field.number
+    return bytes([*written, 0])
+
+
+def _read_fields(footer: bytes, place: int) -> tuple[list[_Field], int]:
+    """The fields of the struct that starts here, and where it ends."""
+    found, number = list[_Field](), 0
+    while header := footer[place]:
+        place += 1
+        if header >> 4:
+            number += header >> 4
+        else:
+            number, place = _read_number(footer, place), _end_of_number(footer, place)
+        end = _end_of_value(footer, place, header & 15)
+        found.append(_Field(number, header & 15, place, end))
+        place = end
+    return found, place + 1
+
+
+def _end_of_value(footer: bytes, place: int, kind: int) -> int:
+    if kind in (_TRUE, _FALSE):
+        return place
+    if kind == _BYTE:
+        return place + 1
+    if kind < _DOUBLE:
+        return _end_of_number(footer, place)
+    if kind == _DOUBLE:
+        return place + 8
+    if kind == _BINARY:
+        return _end_of_number(footer, place) + _read_unsigned(footer, place)
+    if kind in (_LIST, _SET):
+        kind, size, place = _read_list_header(footer, place)
+        for _ in range(size):
+            place = place + 1 if kind in (_TRUE, _FALSE) else _end_of_value(footer, place, kind)
+        return place
+    if kind == _STRUCT:
+        return _read_fields(footer, place)[1]
+    raise ValueError("a footer has no field of this type")
+
+
+def _read_list_header(footer: bytes, place: int) -> tuple[int, int, int]:
+    """The type of the elements, their number, and where the first one starts."""
+    header = footer[place]
+    if header >> 4 == _LONG_LIST:
+        return header & 15, _read_unsigned(footer, place + 1), _end_of_number(footer, place + 1)
+    return header & 15, header >> 4, place + 1
+
+
+def _read_number(footer: bytes, place: int) -> int:
+    number = _read_unsigned(footer, place)
+    return (number >> 1) ^ -(number & 1)
+
+
+def _read_unsigned(footer: bytes, place: int) -> int:
+    return sum((byte & 127) << 7 * step for step, byte in enumerate(footer[place : _end_of_number(footer, place)]))
+
+
+def _end_of_number(footer: bytes, place: int) -> int:
+    while footer[place] & 128:
+        place += 1
+    return place + 1
