@@ -52,7 +52,7 @@ def with_question_options(
 
 def _option(field: QuestionField, *, required: bool) -> Parameter:
     """A field as an option. Numbers are checked by `Question`, with the same words in every face."""
-    kind = _TYPES.get(field.kind, str)
+    kind: Any = _TYPES.get(field.kind, str)
     names = _NAMES.get(field.name, (f"--{field.name.replace('_', '-')}",))
     default = _default(field)
     if not required and default is None:
