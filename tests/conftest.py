@@ -85,7 +85,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Every worker leaves out the same tests."""
-    node.config.stash[_LEFT_OUT] |= Counter(getattr(node, "workeroutput", {}).get("left_out", {}))
+    left_out = node.config.stash[_LEFT_OUT]
+    node.config.stash[_LEFT_OUT] = left_out | Counter(getattr(node, "workeroutput", {}).get("left_out", {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

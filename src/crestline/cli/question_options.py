@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import wraps
 from inspect import Parameter, signature
+from operator import or_
 
 import typer
 
@@ -52,11 +53,11 @@ def with_question_options(
 
 def _option(field: QuestionField, *, required: bool) -> Parameter:
     """A field as an option. Numbers are checked by `Question`, with the same words in every face."""
-    kind: Any = _TYPES.get(field.kind, str)
+    kind: object = _TYPES.get(field.kind, str)
     names = _NAMES.get(field.name, (f"--{field.name.replace('_', '-')}",))
     default = _default(field)
     if not required and default is None:
-        kind = kind | None
+        kind = or_(kind, None)
     option = typer.Option(... if required else default, *names, help=_help(field))
     return Parameter(field.name, Parameter.KEYWORD_ONLY, default=option, annotation=kind)
 

@@ -148,7 +148,7 @@ class LakeSource(PerQuestionSource):
         )
 
 
-def _copy_columns(snapshot: Snapshot, columns: tuple[str, ...] | None, target: str) -> None:
+def _copy_columns(snapshot: Snapshot, columns: tuple[str, ...] | None, target: BinaryIO) -> None:
     """The rows with these columns; or all columns, and no row."""
     import pyarrow
     from pyarrow import parquet
