@@ -86,7 +86,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_testnodedown(node: Any) -> None:
     """Every worker leaves out the same tests."""
     left_out = node.config.stash[_LEFT_OUT]
-    node.config.stash[_LEFT_OUT] = left_out | Counter(getattr(node, "workeroutput", {}).get("left_out", {}))
+    for file, count in getattr(node, "workeroutput", {}).get("left_out", {}).items():
+        left_out[file] = max(left_out[file], count)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
