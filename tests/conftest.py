@@ -79,7 +79,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output["left_out"] = dict(session.config.stash[_LEFT_OUT])
+        left_out = session.config.stash[_LEFT_OUT]
+        output["left_out"] = dict(left_out)
 
 
 @pytest.hookimpl(optionalhook=True)
