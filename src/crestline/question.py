@@ -29,6 +29,7 @@ from crestline.score import Sum
 
 if TYPE_CHECKING:
     from crestline.mechanisms.mechanism import Mechanism, PairMechanism
+    from crestline.words import Words
 
 _TOGETHER = ("score", "clip", "period", "since", "until", "last", "open")  # one `Sum`, one `RequestedPeriods`
 PUBLIC_GROUPS = "a public list"  # replaces the list of groups in a stored answer
@@ -260,6 +261,19 @@ class Question:
         """Options of the answer, where they are not the defaults."""
         set_will_do: dict[str, Any] = {} if self.ordered else {"ordered": False}
         return set_will_do if self.passes is None else {**set_will_do, "passes": self.passes}
+
+    def words(self, words: Words | None = None) -> str:
+        """The question as one sentence without a full stop: "The 10 products bought by the most customers".
+
+        Args:
+            words: The owner's words; without them, users are users and columns have their names.
+
+        Returns:
+            A sentence that depends on the question alone, for titles, lists and files.
+        """
+        from crestline.words import NO_WORDS, question_in_words
+
+        return question_in_words(self, words or NO_WORDS)
 
     @property
     def slots(self) -> int:
