@@ -52,7 +52,9 @@ class TestDataFusion(Conformance):
             assert len(tables()) > 1
         assert set(tables()) == {"events"}
 
-    @pytest.mark.parametrize("changes", [{}, {"contribution": 1}, {"where": "item like '%'"}, {"item": ("lower(item)",)}])
+    @pytest.mark.parametrize(
+        "changes", [{}, {"contribution": 1}, {"where": "item like '%'"}, {"item": ("lower(item)",)}]
+    )
     def test_text_that_is_not_utf_8_is_no_error(self, engine: DataFusion, changes: dict[str, Any]) -> None:
         broken = pa.array([b"\xff\xfe", b"\xff\xfe", b"a"], pa.binary()).view(pa.string())
         source = engine.source(pa.table({"user": [1, 2, 3], "item": broken}))
