@@ -19,7 +19,6 @@ from crestline.ledger.report import fraction_used
 from crestline.ledger.storage.queries import Account
 from crestline.payment import as_free_answer, current_bill
 from crestline.prepare import Prepared, prepare
-from crestline.question import Limits as QuestionLimits
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
 from crestline.sources.engine.cache_owner import use_cache_of
@@ -189,9 +188,9 @@ def prepare_permitted(dataset: ServedDataset, caller: Caller, question: Question
     )
     budget = dataset.ledger.payers(caller.payer)[-1].balance.budget
     public = dataset.config.public
-    slots = QuestionLimits(slots=limits.k_bar, users=None if public is None else public.users)
+    within = replace(dataset.source.limits, slots=limits.k_bar, users=None if public is None else public.users)
     now = dataset.ledger.now()
-    ready = prepare(asked, budget=budget, limits=slots, asker=caller.person.name, now=now)
+    ready = prepare(asked, budget=budget, limits=within, asker=caller.person.name, now=now)
     if asked.domain is None:
         _check_limit("k_bar", ready.question.slots, limits.k_bar)
     _check_source_accepts(dataset, ready, caller.person.name)
