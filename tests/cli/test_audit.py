@@ -88,7 +88,7 @@ def test_a_program_that_a_row_can_stop_ends_with_one(capsys: pytest.CaptureFixtu
 
 @pytest.mark.full
 @pytest.mark.slow
-def test_our_own_program_tells_nobody_apart(capsys: pytest.CaptureFixture[str]) -> None:
+def test_our_own_program_does_not_distinguish_neighbours(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["audit", "--seconds", "3000", "--format", "json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["found"] == []
