@@ -74,10 +74,10 @@ def test_an_answer_survives_the_way_to_json_and_back() -> None:
 
 def test_the_explanation_says_in_how_many_groups_a_user_counts() -> None:
     text = " ".join(top(groups_per_user=2, floor=5, contribution=1).explain().split())
-    assert "the 2 most popular 'product' for every country" in text
+    assert "the 2 values of 'product' with the most users, for every value of 'country'" in text
     assert "each 'customer' counts in at most 2 groups by 'country'" in text
     assert "without looking at what fewer than 5 users have" in text
-    assert "counting at most 1 of each 'customer' and group" in text
+    assert "counting at most 1 value of 'product' of each user and group" in text
     assert "not even that it exists" in text
     one = top().groups["FR"].explain()
     assert "This is the group country = FR of a larger answer" in " ".join(one.split())
@@ -430,7 +430,7 @@ def test_the_page_of_a_notebook_says_how_many_groups() -> None:
 @pytest.mark.long
 def test_the_picture_has_a_panel_for_every_group(tmp_path: Path) -> None:
     picture = top(counts=True, contribution=2, groups=["FR", "LU"]).plot(tmp_path / "groups.svg")
-    for words in ("for every country", "FR", "cup", "LU", "nothing could be named", "2 items in 2 groups"):
+    for words in ("for every value of", "FR", "cup", "LU", "nothing could be named", "2 items in 2 groups"):
         assert words in picture.svg()
     assert (tmp_path / "groups.svg").exists()
     assert "Nothing could be named in any group" in top(mechanism=LimitedDomain(2, 4, "0.001", "1e-9")).plot().svg()

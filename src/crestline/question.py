@@ -20,7 +20,7 @@ from crestline.exact_numbers import (
     whole_number,
     with_typed_dict_signature,
 )
-from crestline.histogram.view_kinds import KINDS, Kind
+from crestline.histogram.view_kinds import KINDS, SLOTS, Kind
 from crestline.periods.calendar import Periods
 from crestline.periods.requested import RequestedPeriods
 from crestline.question_fields import AUTO as AUTO
@@ -29,8 +29,14 @@ from crestline.score import Sum
 
 if TYPE_CHECKING:
     from crestline.mechanisms.mechanism import Mechanism, PairMechanism
+    from crestline.words import Words
 
 _TOGETHER = ("score", "clip", "period", "since", "until", "last", "open")  # one `Sum`, one `RequestedPeriods`
+NO_SNAPSHOT = (
+    "on this engine or table, or within a transaction of your own, several statements cannot read one state of the "
+    "table, which all observed items and pairs need: take mechanism='auto' or another mechanism than Observed and "
+    "Sieve, or ask outside of your transaction"
+)
 PUBLIC_GROUPS = "a public list"  # replaces the list of groups in a stored answer
 
 
@@ -43,7 +49,7 @@ class Limits:
         public_list: Whether the source is itself a public list with counts, for mechanisms that need one.
         views: Kinds of view that the source provides; a histogram is already one of them.
         several: Whether several periods are read, so that what one user changes is bounded in each of them (P16.2).
-        pairs_by_period: Whether views of pairs over several periods tell the periods apart.
+        snapshots: Whether several statements can read one state of the table.
         users: Approximate number of users, where that is public; it changes no answer.
     """
 
@@ -51,12 +57,19 @@ class Limits:
     public_list: bool = False
     views: tuple[Kind, ...] = KINDS
     several: bool = False
-    pairs_by_period: bool = True
+    snapshots: bool = True
     users: int | None = None
 
     def __post_init__(self) -> None:
         if self.users is not None:
             whole_number(self.users, "users")
+
+    def views_of(self, question: Question) -> tuple[Kind, ...]:
+        """Kinds of view that a question may read.
+
+        Without snapshots all observed items and pairs are there for groups alone, of one period.
+        """
+        return self.views if self.snapshots or (question.by and not self.several) else (SLOTS.kind,)
 
 
 NO_LIMITS = Limits()
@@ -260,6 +273,19 @@ class Question:
         """Options of the answer, where they are not the defaults."""
         set_will_do: dict[str, Any] = {} if self.ordered else {"ordered": False}
         return set_will_do if self.passes is None else {**set_will_do, "passes": self.passes}
+
+    def words(self, words: Words | None = None) -> str:
+        """The question as one sentence without a full stop: "The 10 products bought by the most customers".
+
+        Args:
+            words: The owner's words; without them, users are users and columns have their names.
+
+        Returns:
+            A sentence that depends on the question alone, for titles, lists and files.
+        """
+        from crestline.words import NO_WORDS, question_in_words
+
+        return question_in_words(self, words or NO_WORDS)
 
     @property
     def slots(self) -> int:

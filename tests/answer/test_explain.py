@@ -26,7 +26,8 @@ def lines(answer: Answer) -> list[str]:
 def test_five_lines() -> None:
     answer = made(FULL, counts=[90, 50, 49, 20, 1], spread=7.2, bill=BILL)
     assert lines(answer) == [
-        "Answered: all 5 (the 5 most popular 'venue' in checkins.csv), the most popular first as far as noise allows.",
+        "Answered: all 5 (the 5 values of 'venue' with the most users, in checkins.csv), the most popular first as "
+        "far as noise allows.",
         "Needed: a lead of about 121 users over rank 26, to be named with 95% probability. It follows from the "
         "parameters, not from the data.",
         "Counts: ±8 users (95% of the noise stays within). Counts less than 11 apart may be in the wrong order: 1 pair "
@@ -51,13 +52,21 @@ def test_experts_words_stay_out() -> None:
 @pytest.mark.parametrize(
     ("items", "k", "said"),
     [
-        (("a",), 1, "Answered: the one asked for (the most popular 'venue' in checkins.csv)."),
-        ((), 1, "Answered: none of the most popular 'venue' in checkins.csv; then it stopped on purpose"),
-        (("a", "b"), 5, "Answered: 2 of the 5 most popular 'venue' in checkins.csv, the most popular first"),
+        (("a",), 1, "Answered: the one asked for (the value of 'venue' with the most users, in checkins.csv)."),
+        (
+            (),
+            1,
+            "Answered: none of the value of 'venue' with the most users, in checkins.csv; then it stopped on purpose",
+        ),
+        (
+            ("a", "b"),
+            5,
+            "Answered: 2 of the 5 values of 'venue' with the most users, in checkins.csv, the most popular first",
+        ),
         (
             frozenset({"a", "b"}),
             2,
-            "Answered: all 2 (the 2 most popular 'venue' in checkins.csv), as a set: their order",
+            "Answered: all 2 (the 2 values of 'venue' with the most users, in checkins.csv), as a set: their order",
         ),
     ],
 )
