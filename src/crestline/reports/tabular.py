@@ -7,6 +7,7 @@ import io
 import json
 from typing import TYPE_CHECKING
 
+from crestline.answer.printing import align
 from crestline.answer.tabular import printable_text
 
 if TYPE_CHECKING:
@@ -59,6 +60,17 @@ def _coverage(edition: Edition) -> dict[str, object]:
 def item_text(item: object) -> str:
     """Label of an item as text; those of several columns are joined."""
     return " · ".join(map(printable_text, item)) if isinstance(item, tuple) else printable_text(item)
+
+
+def to_text(series: ReportRun) -> str:
+    """One line for each edition: its period, its status, and its items or the reason why there are none."""
+    lines = [
+        (edition.period, edition.status, ", ".join(map(item_text, edition.items)) or edition.reason)
+        for edition in series.editions
+    ]
+    missed = sum(edition.status == "missed" for edition in series.editions)
+    heading = f"{series.report.question.words()}, each {series.report.every}: {len(lines)} editions, {missed} missed"
+    return "\n".join([heading, "", *align([("period", "status", "items"), *lines], [True, True, True])])
 
 
 def to_csv(series: ReportRun) -> str:

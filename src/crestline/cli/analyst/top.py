@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from crestline.cli.analyst import options
-from crestline.cli.output import Format, FormatOption, make_console, print_csv, print_json, resolve_format
+from crestline.cli.output import Format, FormatOption, echo_lines, make_console, print_csv, print_json, resolve_format
 from crestline.cli.progress import show_progress
 from crestline.cli.question_options import with_question_options
 from crestline.question_fields import Face
@@ -45,7 +45,9 @@ def top(
     ] = None,
     form: FormatOption = Format.AUTO,
     plot: Annotated[str | None, typer.Option(help="Also draw the answer; the name ends in .svg or .png.")] = None,
-    explain: Annotated[bool, typer.Option("--explain/--no-explain", help="Add the explanation to a table.")] = True,
+    explain: Annotated[
+        bool | None, typer.Option("--explain/--no-explain", help="Below the table, the whole explanation, or nothing.")
+    ] = None,
 ) -> None:
     """Ask for the most popular items, as far as they can be named privately.
 
@@ -76,8 +78,8 @@ def top(
         answer.plot(plot)
 
 
-def print_answer(answer: Answer, form: Format, *, explain: bool = True) -> None:
-    """Print an answer as a table with its explanation, as JSON, or as CSV."""
+def print_answer(answer: Answer, form: Format, *, explain: bool | None = None) -> None:
+    """Print an answer as a table with three lines (or the whole explanation, or nothing), as JSON, or as CSV."""
     form = resolve_format(form)
     if form is Format.JSON:
         print_json(answer.to_dict())
@@ -93,23 +95,7 @@ def print_answer(answer: Answer, form: Format, *, explain: bool = True) -> None:
         if answer.coverage is not None:
             make_console(stderr=True).print(coverage_line(answer.coverage, len(answer)), markup=False)
     else:
-        _print_table(answer)
-        if explain:
-            make_console().print(answer.explain(), markup=False)
+        from crestline.answer.printing import summary, table_lines
 
-
-def _print_table(answer: Answer) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from crestline.answer.tabular import columns, printable_text
-
-    data = columns(answer)
-    table = Table()
-    for head in data:
-        table.add_column(
-            head, justify="left" if head in (*answer.question.by, *answer.question.item) else "right", overflow="fold"
-        )
-    for row in zip(*data.values(), strict=True):
-        table.add_row(*(Text(printable_text(cell)) for cell in row))
-    make_console().print(table)
+        words = () if explain is False else (answer.explain(),) if explain else summary(answer)
+        echo_lines(*table_lines(answer), *([""] if words else []), *words)

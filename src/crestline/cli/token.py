@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from crestline.web.access.tokens import Tokens
     from crestline.web.config import Config
 
+NEVER = "never"
+
 token_app = typer.Typer(help="Tokens of the service: make one, list them, end one.", no_args_is_help=True)
 
 ConfigFile = Annotated[Path, typer.Argument(help="The configuration of the service.")]
@@ -25,24 +27,33 @@ def create(
     config: ConfigFile,
     analyst: Annotated[str, typer.Argument(help="An analyst named in the configuration.")],
     expires: Annotated[
-        str | None, typer.Option(help="The token ends by itself after so long: 12h, 90d, 8w; never unless given.")
-    ] = None,
+        str, typer.Option(help="The token ends by itself after so long: 12h, 90d, 8w, or never.")
+    ] = "90d",
 ) -> None:
     """Create a token and print it, this once. Only a hash of it is stored.
 
     Example: crestline token create crestline.toml ann --expires 90d
     """
+    typer.echo(new_token(config, analyst, expires))
+    typer.echo("Keep it now: it is not shown again.", err=True)
+
+
+def new_token(path: Path, analyst: str, expires: str) -> str:
+    """A token for an analyst of a configuration, which is the only time it can be seen.
+
+    Raises:
+        ParameterError: There is no such analyst, or `expires` is no time.
+    """
     from crestline.errors import ParameterError
     from crestline.web.access.expiry import expiry_time
     from crestline.web.utc_clock import utc_now
 
-    end = None if expires is None else expiry_time(expires, utc_now())
-    with _tokens(config) as (loaded, tokens):
+    end = None if expires == NEVER else expiry_time(expires, utc_now())
+    with _tokens(path) as (loaded, tokens):
         if analyst not in loaded.analysts:
             known = ", ".join(loaded.analysts)
-            raise ParameterError(f"{config} names no analyst {analyst!r}; it names: {known}")
-        typer.echo(tokens.create(analyst, end))
-    typer.echo("Keep it now: it is not shown again.", err=True)
+            raise ParameterError(f"{path} names no analyst {analyst!r}; it names: {known}")
+        return tokens.create(analyst, end)
 
 
 @token_app.command("list")
