@@ -22,21 +22,12 @@ EXIT_UNAVAILABLE = 4
 EXIT_INTERNAL_ERROR = 70
 EXIT_INTERRUPTED = 130
 
-# Modules of the commands, in the order of the help; the last part of a name is that of the command and its function.
+# Modules of the commands, in the order of the help; a function of the same name is the command.
 COMMANDS = (
-    *(
-        "check",
-        "analyst.top",
-        "analyst.ask",
-        "analyst.plan",
-        "analyst.price",
-        "analyst.explain",
-        "mechanisms",
-        "sources",
-    ),
-    *("owner.account", "audit", "reproduce", "init", "serve", "analyst.demo"),
+    *("init", "check", "top", "ask", "plan", "price", "explain", "mechanisms", "sources"),
+    *("account", "audit", "reproduce", "serve", "demo"),
 )
-GROUPS = ("owner.ledger", "token", "owner.report")  # groups of commands: each module has a `…_app`
+GROUPS = ("ledger", "token", "report")  # groups of commands: each module has a `…_app`
 
 _EXAMPLE = re.compile(r"Examples?: (crestline .+?)(?:, crestline .*|   crestline .*)?$", re.MULTILINE)
 _PLAIN_WORDS = {
@@ -75,20 +66,13 @@ def _root(
     """Differentially private top-k over any database."""
 
 
-def command_name(module: str) -> str:
-    """Name of the command for a module of `COMMANDS` or `GROUPS`."""
-    return module.rpartition(".")[2]
-
-
-for _module in COMMANDS:
-    _name = command_name(_module)
+for _name in COMMANDS:
     _on = _name in HANDED_ON
     app.command(_name, context_settings=HAND_ON if _on else None, add_help_option=not _on)(
-        getattr(import_module(f"crestline.cli.{_module}"), _name)
+        getattr(import_module(f"crestline.cli.{_name}"), _name)
     )
-for _module in GROUPS:
-    _name = command_name(_module)
-    app.add_typer(getattr(import_module(f"crestline.cli.{_module}"), f"{_name}_app"), name=_name)
+for _name in GROUPS:
+    app.add_typer(getattr(import_module(f"crestline.cli.{_name}"), f"{_name}_app"), name=_name)
 
 
 def main() -> None:

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 
 from crestline.errors import QuestionError
 from crestline.periods.calendar import Calendar, Periods
-from crestline.question import Question
-from crestline.score import Sum
+from crestline.question import Question, QuestionFields
 from crestline.sources.files.files import FileSource
 from crestline.sources.source import Source
 from crestline.sources.table import TableSource
@@ -69,14 +68,15 @@ def column_uses(source: Source, names: Sequence[str] = ()) -> list[ColumnUses]:
     keys = [name for name in types if _can_ask(source, Question(k=1, k_bar=1, user=name, item=(name,)))]
     if not keys:
         return [ColumnUses(name, kind, False, False, False, False) for name, kind in types.items()]
-    any_key = Question(k=1, k_bar=1, user=keys[0], item=(keys[0],))
+    one: QuestionFields = {"k": 1, "k_bar": 1, "user": keys[0], "item": keys[0]}
+    any_key = Question.from_fields(one)
     return [
         ColumnUses(
             name,
             kind,
             key=name in keys,
-            filter=_can_ask(source, replace(any_key, where=_is_null(name))),
-            sum=_can_ask(source, replace(any_key, score=Sum(name, 1))),
+            filter=_can_ask(source, replace(any_key, where=f"{_quoted(name)} is null"))),
+            sum=_can_ask(source, Question.from_fields({**one, "score": f"sum({_quoted(name)})", "clip": 1})),
             period=_can_ask(source, replace(any_key, period=Periods(Calendar("month", name), _SOME_MONTH))),
         )
         for name, kind in types.items()
@@ -117,6 +117,5 @@ def _can_ask(source: Source, question: Question) -> bool:
     return True
 
 
-def _is_null(column: str) -> str:
-    quoted = column.replace('"', '""')
-    return f'"{quoted}" is null'
+def _quoted(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'

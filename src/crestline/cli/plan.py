@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from crestline.cli.options import with_question_options
 from crestline.cli.output import Format, FormatOption, echo_lines, make_console, print_json, print_rows, resolve_format
-from crestline.cli.question_options import with_question_options
 from crestline.question_fields import Face
 
 if TYPE_CHECKING:

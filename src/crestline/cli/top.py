@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from crestline.cli.analyst import options
+from crestline.cli.options import DatasetOption, TableOption, with_question_options, with_store_options
 from crestline.cli.output import Format, FormatOption, echo_lines, make_console, print_csv, print_json, resolve_format
 from crestline.cli.progress import show_progress
-from crestline.cli.question_options import with_question_options
 from crestline.question_fields import Face
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from crestline.question import QuestionFields
 
 
+@with_store_options
 @with_question_options(Face.TOP, required=("user", "item", "k"))
 def top(
     source: Annotated[
@@ -27,15 +28,12 @@ def top(
     ],
     *,
     question: dict[str, Any],
-    table: options.TableOption = None,
-    s3_endpoint: options.S3EndpointOption = None,
-    s3_region: options.S3RegionOption = None,
-    s3_credentials: options.S3CredentialsOption = None,
-    s3_anonymous: options.S3AnonymousOption = False,
+    table: TableOption = None,
+    in_store: Callable[[str | list[str]], object],
     ledger: Annotated[
         str | None, typer.Option(help="Charge the answer to this ledger (a file or database URL).")
     ] = None,
-    dataset: options.DatasetOption = None,
+    dataset: DatasetOption = None,
     analyst: Annotated[str | None, typer.Option(help="The analyst in the ledger who pays.")] = None,
     data_version: Annotated[
         str | None,
@@ -55,14 +53,10 @@ def top(
     """
     from crestline.pictures import check_can_draw
     from crestline.session import top_k
-    from crestline.sources.files.s3 import as_s3_source
 
     if plot is not None:
         check_can_draw(plot)
-    place = source[0] if len(source) == 1 else source  # a shell expands logs/*.parquet to several paths
-    asked = as_s3_source(
-        place, endpoint=s3_endpoint, region=s3_region, credentials=s3_credentials, anonymous=s3_anonymous
-    )
+    asked = in_store(source[0] if len(source) == 1 else source)  # a shell expands logs/*.parquet to several paths
     with show_progress("The engine counts"):
         answer = top_k(
             asked,
