@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from crestline.answer.answer import Answer
     from crestline.ledger.ledger import Ledger
     from crestline.price.batch import BatchQuestion
-    from crestline.sources.files.s3 import S3
 
 
 @with_store_options
@@ -36,7 +35,7 @@ def ask(
     ] = None,
     table: TableOption = None,
     *,
-    in_store: Callable[[str], str | S3],
+    in_store: Callable[[str], object],
     ledger: Annotated[str | None, typer.Option(help="Charge the answers to this ledger.")] = None,
     dataset: DatasetOption = None,
     form: FormatOption = Format.AUTO,
@@ -86,7 +85,7 @@ def _where_asked(number: int, posed: BatchQuestion, usual: dict[str, str | None]
     return {name: value for name, value in given.items() if value}
 
 
-def _ask_one(posed: BatchQuestion, given: dict[str, str], source: str | S3, ledger: Ledger | None) -> Answer:
+def _ask_one(posed: BatchQuestion, given: dict[str, str], source: object, ledger: Ledger | None) -> Answer:
     from crestline.question import QuestionFields
     from crestline.session import top_k
 

@@ -75,7 +75,7 @@ def column_uses(source: Source, names: Sequence[str] = ()) -> list[ColumnUses]:
             name,
             kind,
             key=name in keys,
-            filter=_can_ask(source, replace(any_key, where=f"{_quoted(name)} is null"))),
+            filter=_can_ask(source, replace(any_key, where=f"{_quoted(name)} is null")),
             sum=_can_ask(source, Question.from_fields({**one, "score": f"sum({_quoted(name)})", "clip": 1})),
             period=_can_ask(source, replace(any_key, period=Periods(Calendar("month", name), _SOME_MONTH))),
         )
