@@ -4,11 +4,11 @@
     pytest -q --collect-only --gate test > now.txt
     python -m tools.held /tmp/before.txt now.txt [--cases] [MAP.csv]
 
-With `--cases` every case must be held, not each function; cases of a function that has at least as many as before, with
-other parameters in their names, are held. A line of the map (tests/renamed.csv where none is given) is
-`old,new,reason`: a file, a function or a case, and where it is held today. It counts only for what is not held under its
-own name. Where the new name is empty it is held no more on purpose; such functions are printed, and are no fault. Lines
-are applied one after the other: the old name of a function in a renamed file has the new name of the file.
+With `--cases` every case must be held, not each function; cases of a function that has at least as many as before,
+with other parameters in their names, are held. A line of the map (tests/renamed.csv where none is given) is
+`old,new,reason`: a file, a function or a case, and where it is held today. It counts only for what is not held under
+its own name. Where the new name is empty it is held no more on purpose; such functions are printed, and are no fault.
+Lines are applied one after the other: the old name of a function in a renamed file has the new name of the file.
 """
 
 from __future__ import annotations

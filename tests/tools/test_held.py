@@ -8,7 +8,6 @@ import pytest
 
 from tools.held import RENAMED, main, read_map
 
-
 BEFORE = ["a.py::test_one[1]", "a.py::test_one[2]", "a.py::test_old", "a.py::test_gone"]
 MAP = """tests/a.py,tests/b.py,moved
 tests/b.py::test_old,tests/b.py::test_new,plain words
