@@ -312,7 +312,7 @@ def _read_groups(node: Node, rows: Rows) -> Groups:
         raise SqlError(SYNTAX, "two selected columns have the same name: give one of them another with AS")
     labels = _group_labels(node, chosen, rows)
     read = _OutputReader(rows, chosen)
-    outputs = {name: read.output(one) for name, one in chosen.items()}
+    outputs = {name: read.selected(one) for name, one in chosen.items()}
     for name, output in outputs.items():
         if isinstance(output, LabelExpression) and output not in labels:
             raise SqlError(GROUPING, f"{name!r} is selected and not grouped by: add it to GROUP BY, or leave it out")
@@ -370,20 +370,23 @@ class _OutputReader:
     chosen: Mapping[str, Node]
 
     def output(self, node: Node) -> Output:
-        """A label, a measure or a rank."""
+        """A label, a measure or a rank; the name of a selected column means what was selected."""
+        return self.selected(self._named(node.unnest()))
+
+    def selected(self, node: Node) -> Output:
+        """The same in a SELECT, where such a name means a column of the table."""
         from sqlglot import exp
 
         node = node.unnest()
         if isinstance(node, exp.Window):
-            return self._rank(node)
+            _check_rank(node, self.output)
+            return Rank(
+                tuple(read_label(self._named(one), self.rows.scope) for one in node.args.get("partition_by") or ())
+            )
         if isinstance(node, exp.Cast) and node.find(exp.AggFunc) is not None:
-            return self.output(node.this)
+            return self.selected(node.this)
         if isinstance(node, exp.AggFunc | exp.Filter):
             return self._measure(node)
-        if isinstance(node, exp.Column) and not node.table:
-            alias = find_name(node.name, self.chosen)
-            if alias is not None and node != self.chosen[alias]:
-                return self.output(self.chosen[alias])
         return read_label(node, self.rows.scope)
 
     def _measure(self, node: Node) -> Measure:
@@ -413,12 +416,8 @@ class _OutputReader:
         user = ", ".join(sorted(self.rows.scope.users)) or "the user"
         raise not_supported(node, f"items are ranked by COUNT(DISTINCT {user}), or by the SUM of a column with clip")
 
-    def _rank(self, node: Node) -> Rank:
-        _check_rank(node, self.output)
-        return Rank(tuple(read_label(self._named(one), self.rows.scope) for one in node.args.get("partition_by") or ()))
-
     def _named(self, node: Node) -> Node:
-        """What an alias in PARTITION BY means."""
+        """What was selected under a name; any other node as it is."""
         from sqlglot import exp
 
         alias = find_name(node.name, self.chosen) if isinstance(node, exp.Column) and not node.table else None

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from sqlglot.tokens import Token
 
 LONGEST = 100_000
-MOST_ITEMS = 500
-"""Items that a text without LIMIT, or with a larger one, asks for."""
+MOST_ITEMS = 500  # that a text without LIMIT, or with a larger one, asks for
 
 _EXPLAIN = re.compile(r"\s*EXPLAIN\b", re.IGNORECASE)
 
@@ -93,7 +92,12 @@ class Statement:
 
 
 def read_statement(
-    text: str, table: SqlTable, *, parameters: Sequence[Parameter] = (), calendar: Calendar | None = None
+    text: str,
+    table: SqlTable,
+    *,
+    parameters: Sequence[Parameter] = (),
+    calendar: Calendar | None = None,
+    most_items: int = MOST_ITEMS,
 ) -> Statement:
     """Read one SELECT, or EXPLAIN of one.
 
@@ -102,6 +106,7 @@ def read_statement(
         table: What the text may name.
         parameters: Values of the parameters.
         calendar: Calendar of the budget, where it is by period: a condition on its time column names periods.
+        most_items: Items that a text without LIMIT, or with a larger one, asks for.
 
     Raises:
         SqlError: The text is no question; the message says what to write instead.
@@ -114,7 +119,7 @@ def read_statement(
     if isinstance(free := _read_constants(node), Statement):
         return free
     groups = refuse_rows(read_query(node, table))
-    statement = _as_question(groups, table, calendar)
+    statement = _as_question(groups, table, calendar, most_items)
     if groups.never:
         return Statement(Kind.NOTHING, {**statement.fields}, statement.columns, notes=statement.notes)
     fields = QuestionFields(**{**statement.fields, **_question_options(options, table)})  # type: ignore[typeddict-item]
@@ -270,7 +275,7 @@ def _number(text: str) -> int | float:
     return int(text) if text.isdecimal() else float(text)
 
 
-def _as_question(groups: Groups, table: SqlTable, calendar: Calendar | None) -> Statement:
+def _as_question(groups: Groups, table: SqlTable, calendar: Calendar | None, most_items: int) -> Statement:
     """Groups as the fields of a question."""
     by = groups.rank[0].partition if groups.rank is not None else ()
     items = tuple(label for label in groups.labels if label not in by)
@@ -280,7 +285,7 @@ def _as_question(groups: Groups, table: SqlTable, calendar: Calendar | None) -> 
     number = any(isinstance(one, Measure) for one in groups.outputs.values())
     k = groups.k if groups.rank is None else min(groups.rank[1], groups.k or groups.rank[1])
     fields = {
-        "k": MOST_ITEMS if k is None or k > MOST_ITEMS else max(k, 1),
+        "k": most_items if k is None else max(1, min(k, most_items)),
         "item": [column for label in items for column in label.columns],
         **({"by": [column for label in by for column in label.columns]} if by else {}),
         **({"where": " AND ".join(conditions)} if conditions else {}),
