@@ -260,7 +260,7 @@ def test_groups_below_a_floor_change_nothing_in_an_answer_whether_they_are_read_
         }
 
 
-def test_the_sieve_reads_only_groups_of_so_many_users(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sieve_reads_only_groups_of_enough_users(monkeypatch: pytest.MonkeyPatch) -> None:
     read = list[tuple[list[Any], int]]()
     of = PairTable.from_pairs
 
@@ -391,7 +391,7 @@ def test_a_mechanism_that_would_tell_that_a_group_exists_is_refused(changes: dic
         top(**changes)
 
 
-def test_with_a_public_list_of_groups_somebody_elses_mechanism_may_be_run() -> None:
+def test_with_a_public_list_of_groups_a_third_party_mechanism_may_be_run() -> None:
     answer = top(mechanism=Mine(), groups=["FR"])
     assert answer.groups["FR"].items == ()
     assert answer.guarantee.epsilon == Fraction(1, 10)

@@ -140,7 +140,7 @@ def test_how_sure_the_order_of_neighbours_is_follows_from_the_noise() -> None:
     assert number_of_close_pairs(made(FULL, counts=[1, 1, 1, 1, 1])) == 0  # nobody knows the noise
 
 
-def test_a_look_is_told_to_analysts_as_a_number_and_to_experts_with_its_mechanisms() -> None:
+def test_a_noisy_query_is_a_number_for_analysts_and_names_its_mechanisms_for_experts() -> None:
     looked = made(FULL, route=Route(lead=526, spread=298, needed=248, taken="RestrictedGumbel", other="Sieve"))
     assert lines(looked)[1] == (
         "Noisy query: item 5 leads rank 26 by 526 (±298) users. The promise includes this query, which decided how "
