@@ -211,6 +211,11 @@ class Periods:
         labels = self.labels
         return {**self.calendar.to_json(), "first": labels[0], "last": labels[-1]}
 
+    def to_fields(self) -> dict[str, object]:
+        """The fields of a question that name these periods."""
+        labels = self.labels
+        return {"period": labels[0]} if self.size == 1 else {"since": labels[0], "until": labels[-1]}
+
     def in_words(self) -> str:
         """The periods as a clause: "in October 2026", "from May 2026 to October 2026"."""
         first, last = self.labels[0], self.labels[-1]

@@ -96,12 +96,14 @@ class RequestedPeriods:
         label = self.period or ""
         return f"{'on' if len(label) == len('2026-10-05') else 'in'} {period_in_words(label)}"
 
-    def to_json(self) -> dict[str, object]:
-        """The request as JSON values."""
+    def to_fields(self) -> dict[str, object]:
+        """The fields of a question that request these periods."""
         fields: dict[str, object] = {"period": self.period, "since": self.since, "until": self.until, "last": self.last}
         return {name: value for name, value in fields.items() if value is not None} | (
             {"open": True} if self.open else {}
         )
+
+    to_json = to_fields
 
 
 def resolve_periods(
