@@ -85,7 +85,7 @@ def _function(test: str) -> str:
 def main(arguments: list[str]) -> int:
     cases = "--cases" in arguments
     before, now, *maps = [one for one in arguments if one != "--cases"]
-    renamed = {old: row for path in maps or [RENAMED] for old, row in read_map(Path(path)).items()}
+    renamed = {old: row for path in [*map(Path, maps)] or [RENAMED] for old, row in read_map(path).items()}
     found = lost(collected(before), collected(now), renamed, cases)
     for (name, reason), many in sorted(found.removed.items()):
         print(f"{many:5}  {name}: {reason}")
