@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Unpack
@@ -21,6 +22,7 @@ from crestline.randomness.entropy import Entropy, system
 from crestline.sources import Source, open_source
 from crestline.sources.open import needs_table
 from crestline.sources.pool import Pool
+from crestline.words import LONGEST_DESCRIPTION, LONGEST_TITLE, NO_WORDS, Words, check_text
 
 if TYPE_CHECKING:
     from crestline.ledger.storage.store import Store
@@ -125,7 +127,7 @@ class Connection:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_memory", None if self.ledger is not None else _store_in_memory())
 
-    def dataset(
+    def dataset(  # noqa: PLR0913 -- as many parameters as an owner may state
         self,
         name: str,
         *,
@@ -135,6 +137,9 @@ class Connection:
         version: str | None = None,
         entropy: Entropy | None = None,
         users: int | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        words: Mapping[str, object] | None = None,
     ) -> Dataset:
         """Open a data set: one table with its user column and its budget, which are fixed when it is first opened.
 
@@ -148,6 +153,11 @@ class Connection:
             entropy: Source of random bits; the operating system's generator by default.
             users: Approximate number of users, if that is public: answers and prices then warn of a δ that is not far
                 below one divided by it.
+            title: What the data set is called in titles; its name by default.
+            description: What its rows are, in a sentence or two.
+            words: What users and columns are called, such as {"user": "customers", "sku": ["product", "products"],
+                "verb": "bought by"}: one word (a plural if it ends in s), or singular and plural. `Answer.heading` says
+                the question in these words.
 
         Returns:
             The data set; opened again, it has the same ledger.
@@ -159,11 +169,22 @@ class Connection:
             LedgerError: The ledger cannot be read or written.
         """
         label = None if version is None else check_version(version)
-        in_database = needs_table(self.source)
+        vocabulary, in_database = Words.from_mapping(words), needs_table(self.source)
         source = Pool(lambda: open_source(self.source, table=name)) if in_database else open_source(self.source)
         number = None if users is None else whole_number(users, "users")
         ledger = self._ledger(name, budget, user)
-        return Dataset(source, user, ledger, contribution, entropy or system(), label, number)
+        return Dataset(
+            source,
+            user,
+            ledger,
+            contribution,
+            entropy or system(),
+            label,
+            number,
+            title=name if title is None else check_text(title, "title", LONGEST_TITLE),
+            description=None if description is None else check_text(description, "description", LONGEST_DESCRIPTION),
+            words=vocabulary,
+        )
 
     def _ledger(self, name: str, budget: Budget, user: str) -> Ledger:
         """Ledger of a data set, created if there is none."""
@@ -185,6 +206,9 @@ class Dataset:
         entropy: Source of random bits.
         version: Public label of the data.
         users: Approximate number of users, if that is public.
+        title: What the data set is called in titles.
+        description: What its rows are.
+        words: What the owner calls users and columns.
     """
 
     source: Source
@@ -194,6 +218,9 @@ class Dataset:
     entropy: Entropy
     version: str | None = None
     users: int | None = None
+    title: str | None = None
+    description: str | None = None
+    words: Words = NO_WORDS
 
     @with_question_fields
     def top(self, *, analyst: str | None = None, **question: Unpack[QuestionFields]) -> Answer:
@@ -212,7 +239,7 @@ class Dataset:
         Raises:
             CrestlineError: As `top_k`.
         """
-        return ask(
+        answer = ask(
             self._prepare_question(question, analyst),
             source=self.source,
             entropy=self.entropy,
@@ -220,6 +247,7 @@ class Dataset:
             analyst=analyst,
             version=self.version,
         )
+        return answer.replace_fields(title=answer.question.words(self.words))
 
     @with_question_fields
     def price(self, *, analyst: str | None = None, **question: Unpack[QuestionFields]) -> Price:

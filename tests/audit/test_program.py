@@ -80,7 +80,7 @@ def test_a_bound_that_is_not_enforced_is_noticed(monkeypatch: pytest.MonkeyPatch
     assert most_moved(BUSY, 3, bytes(32)) == 8
 
 
-def test_a_mechanism_may_not_assume_a_bound_that_nobody_enforces() -> None:
+def test_a_mechanism_may_not_assume_a_bound_that_is_not_enforced() -> None:
     """The promise of a mechanism with a contribution bound is void when the question does not enforce it."""
     bounded = cl.mechanisms.LimitedDomain(1, 3, 1, "0.01", 1)
     source = table(rows(BUSY, True))

@@ -136,7 +136,7 @@ class ViewConformance:
             every_view_agrees(pairs.pairs_in_buckets(KEY, np.zeros(BUCKETS, dtype=np.bool_)), set())
 
     @pytest.mark.parametrize("kind", ["decimal", "floating"])
-    def test_equal_numbers_share_a_bucket_whoever_wrote_them(self, engine: Engine, kind: str) -> None:
+    def test_equal_numbers_share_a_bucket_however_they_are_written(self, engine: Engine, kind: str) -> None:
         values = [Decimal("1.5"), Decimal("1.50"), Decimal("10")] if kind == "decimal" else [0.0, -0.0, 1.0]
         table = pa.table({"user": [1, 2, 3], "item": pa.array(values, ITEMS[kind][0])})
         with views(engine.source(table), question()) as pairs:

@@ -98,7 +98,7 @@ class TestMariaDB(Conformance):
         for item in ("item", "at", "date(at)", "week(at)", "year(item)"):
             assert ask(source, question(2, item=(item,))).counts == (1, 0)
 
-    def test_longer_text_is_no_item_and_costs_nobody_else(self, engine: MariaDB) -> None:
+    def test_longer_text_is_no_item_and_changes_nothing_for_other_users(self, engine: MariaDB) -> None:
         whole = "é" * (mariadb.LONGEST_KEY // 2)
         table = events(pa.string(), [whole, whole, whole + "x", "short", whole[:-1] + "è"])
         histogram = ask(engine.source(table), question(4, contribution=1))

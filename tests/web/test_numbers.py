@@ -51,14 +51,14 @@ def everything_seen(folder: Path, others: int) -> list[Any]:
 
 
 @pytest.mark.long
-def test_nothing_that_an_analyst_is_told_counts_the_questions_of_others(tmp_path: Path) -> None:
+def test_nothing_that_an_analyst_sees_counts_the_questions_of_others(tmp_path: Path) -> None:
     alone = everything_seen(made(tmp_path / "alone"), others=0)
     assert [one[1] for one in alone[:12:2]] == [1, 2, 1, None, 5, 5]
     assert everything_seen(made(tmp_path / "crowd"), others=2) == alone
 
 
 @pytest.mark.long
-def test_what_requests_came_to_before_is_told_with_the_new_numbers(service: Service) -> None:
+def test_requests_of_version_4_are_shown_with_the_new_numbers(service: Service) -> None:
     for asked in ("bob", "ann"):
         service.top(asked, key="mine")
     requests, written = schema.requests, service.state.tables

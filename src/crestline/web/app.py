@@ -129,7 +129,8 @@ def _dataset_body(dataset: ServedDataset, state: ServiceState) -> dict[str, Any]
     columns = {"user": config.user, "items": list(config.items), "filters": list(config.filters)}
     more = {"sums": list(config.sums), "domains": sorted(config.domains), "groups": list(config.groups)}
     bounds = {"contribution": config.contribution, "version": config.version, "most_k": state.config.limits.k}
-    return {"name": config.name, **columns, **more, **bounds}
+    named = {"name": config.name, "title": config.title, "description": config.description}
+    return {**named, **columns, **more, **bounds}
 
 
 @api.get("/budget", response_model=Budgets, response_model_exclude_unset=True)

@@ -88,8 +88,10 @@ def _ask_and_record(
     known = Identity(ready, dataset.source, entropy)
     found = None if before is None else find_stored(ledger, known, caller.payer, record=True)
     if found is not None:
-        return answer_json(as_free_answer(found), found.analyst_number)
-    answer = ask(ready, source=dataset.source, entropy=entropy, ledger=ledger, analyst=caller.payer)
+        return answer_json(_with_title(as_free_answer(found), dataset), found.analyst_number)
+    answer = _with_title(
+        ask(ready, source=dataset.source, entropy=entropy, ledger=ledger, analyst=caller.payer), dataset
+    )
     dataset.prepared_cache.keep(who, question, ready)
     if answer.bill is not None:
         return answer_json(answer, answer.bill.receipt)
@@ -112,8 +114,13 @@ def find_answer(state: ServiceState, caller: Caller, number: int) -> tuple[Answe
         found = part.ledger.answer(number, analyst=caller.payer)
         if found is not None:
             bill = replace(_bill_of_answer(state, part, caller, found.number), receipt=number)
-            return replace(Answer.from_dict(found.answer), bill=bill), found.time
+            return _with_title(replace(Answer.from_dict(found.answer), bill=bill), part), found.time
     raise forbidden_problem()
+
+
+def _with_title(answer: Answer, dataset: ServedDataset) -> Answer:
+    """The answer with its question in the words of the owner, as they are now."""
+    return answer.replace_fields(title=answer.question.words(dataset.config.words))
 
 
 def _bill_of_answer(state: ServiceState, dataset: ServedDataset, caller: Caller, number: int) -> Bill:
@@ -145,7 +152,7 @@ def answer_json(answer: Answer, number: int | None) -> dict[str, Any]:
     body = answer.to_dict()
     if body["bill"] is not None:
         body["bill"] = {name: value for name, value in body["bill"].items() if name != "ledger"}
-    return {"id": number, **body, "explanation": explain_without_address(answer)}
+    return {"id": number, **body, "title": answer.heading, "explanation": explain_without_address(answer)}
 
 
 def explain_without_address(answer: Answer, width: int = 100) -> str:
