@@ -21,7 +21,7 @@ from crestline.ledger.verify import verify
 from crestline.sources.engine.runner import Runner, fetch_rows
 
 
-def test_it_is_given_back_in_full_to_everybody_who_paid(make_ledger: MakeLedger) -> None:
+def test_it_is_given_back_in_full_to_every_payer(make_ledger: MakeLedger) -> None:
     ledger = make_ledger(small_budget(), analysts={"ann": small_budget()})
     kept = ledger.reserve(drawn(1), analyst="ann")
     receipt = ledger.reserve(drawn(3), question={"k": 3}, data_version="v1", analyst="ann")
@@ -152,7 +152,7 @@ def ledger_in(folder: Path) -> Killing:
     return Killing(made._store, made.dataset)
 
 
-def test_a_connection_that_dies_between_the_charge_and_the_first_statement_costs_nobody(
+def test_a_connection_that_dies_between_the_charge_and_the_first_statement_costs_nothing(
     loans: str, tmp_path: Path
 ) -> None:
     ledger = ledger_in(tmp_path)

@@ -47,7 +47,7 @@ def everything_seen(folder: Path, others: int) -> list[Any]:
 
 
 @pytest.mark.long
-def test_nothing_that_an_analyst_is_told_counts_the_questions_of_others(tmp_path: Path) -> None:
+def test_nothing_that_an_analyst_sees_counts_the_questions_of_others(tmp_path: Path) -> None:
     alone = everything_seen(made(tmp_path / "alone"), others=0)
     assert [one[1] for one in alone[:12:2]] == [1, 2, 1, None, 5, 5]
     assert everything_seen(made(tmp_path / "crowd"), others=2) == alone

@@ -45,6 +45,7 @@ def to_dict(answer: Answer) -> dict[str, Any]:
         "stored": answer.stored,
         "replayed": answer.replayed,
         "notes": list(answer.notes),
+        **({} if answer.title is None else {"title": answer.title}),
         **({} if answer.coverage is None else {"coverage": _encode_coverage(answer.coverage)}),
         **({} if answer.by_group is None else {"groups": [_encode_group(group) for group in answer.by_group]}),
     }
@@ -82,6 +83,7 @@ def from_dict(value: Mapping[str, Any]) -> Answer:
             stored=value["stored"],
             replayed=value["replayed"],
             notes=tuple(value["notes"]),
+            title=value.get("title"),
             coverage=_decode_coverage(value["coverage"]) if value.get("coverage") else None,
             by_group=tuple(map(_decode_group, value["groups"])) if "groups" in value else None,
         )

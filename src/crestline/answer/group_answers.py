@@ -63,6 +63,7 @@ def group_as_answer(answer: Answer, group: GroupItems) -> Answer:
         counts=group.counts,
         stopped=group.stopped,
         question=alone,
+        title=f"{answer.heading}: {format_group(group.label, question.by)}",
         by_group=None,
         notes=(*answer.notes, note),
     )

@@ -21,7 +21,7 @@ _LONGEST = 48
 def plot(answer: Answer) -> Picture:
     """Chart of an answer without groups; it displays values of the answer only."""
     alt = import_altair()
-    title = alt.Title(question_title(answer), subtitle=_subtitle(answer))
+    title = alt.Title(answer.heading, subtitle=_subtitle(answer))
     return Picture(items_chart(alt, answer).properties(title=title))
 
 
@@ -96,13 +96,6 @@ def text_layer(alt: ModuleType, text: str) -> Chart:
 
 def _item_axis(alt: ModuleType, rows: list[dict[str, Any]]) -> Y:
     return alt.Y("item:N", sort=[row["item"] for row in rows], title=None, axis=alt.Axis(ticks=False, domain=False))
-
-
-def question_title(answer: Answer) -> str:
-    """The question as a title."""
-    what = " and ".join(f"'{name}'" for name in answer.question.item)
-    each = f" for every {' and '.join(answer.question.by)}" if answer.question.by else ""
-    return f"The {answer.question.k} most popular {what}{each} in {answer.source}"
 
 
 def _subtitle(answer: Answer) -> list[str]:

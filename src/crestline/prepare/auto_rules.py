@@ -127,7 +127,7 @@ def _available_views(question: Question, limits: Limits) -> tuple[str, ...]:
     if question.passes == 1 or question.k_bar is not None or question.score is not None:
         return ("slots",)
     weighted = question.counts and question.contribution is None
-    return tuple(kind for kind in limits.views if kind in KINDS and not (kind == "pairs" and weighted))
+    return tuple(kind for kind in limits.views_of(question) if kind in KINDS and not (kind == "pairs" and weighted))
 
 
 def _pair_rules(question: Question, terms: object) -> list[AutoRule]:

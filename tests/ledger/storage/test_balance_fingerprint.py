@@ -70,7 +70,7 @@ def opened(address: str) -> tuple[Ledger, Ledger]:
 
 
 @pytest.mark.parametrize("statement", EDITS.values(), ids=EDITS.keys())
-def test_a_changed_row_is_noticed_by_whoever_asks_next(address: str, statement: str) -> None:
+def test_a_changed_row_is_noticed_by_the_next_request(address: str, statement: str) -> None:
     edit(address, statement)
     loans, monthly = opened(address)
     with pytest.raises(LedgerError, match=CHANGED):
@@ -131,7 +131,7 @@ def test_a_removed_last_entry_and_a_swapped_witness_are_noticed(tmp_path: Path) 
         Ledger.open(paths[1], witness=f"{paths[1]}.witness")
 
 
-def test_two_processes_that_take_turns_are_not_taken_for_somebody_else(address: str) -> None:
+def test_changes_by_two_processes_in_turn_are_no_tampering(address: str) -> None:
     first, second = (Ledger.open(address, dataset="loans") for _ in range(2))
     for turn in range(2):
         held = [ledger.reserve(drawn(1), analyst="ann") for ledger in (first, second)]

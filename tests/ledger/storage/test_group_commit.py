@@ -239,7 +239,7 @@ def test_sixty_four_threads_never_spend_more_than_there_is(ledger: Ledger) -> No
     assert ledger.verify().findings == ()
 
 
-def test_of_those_who_ask_the_same_at_once_nobody_pays_for_what_is_paid_for(
+def test_of_equal_questions_at_once_only_one_is_paid_for(
     ledger: Ledger, database: Database, batches: list[int]
 ) -> None:
     asking: Any = {"question": {"k": 1}, "data_version": "v1"}

@@ -67,7 +67,7 @@ def test_a_checksum_is_the_length_and_the_last_hash(store: Store) -> None:
     assert store.verify(store.checksum()).ok
 
 
-def test_a_data_set_with_the_name_of_nobody(store: Store) -> None:
+def test_a_data_set_without_a_budget(store: Store) -> None:
     with pytest.raises(LedgerError, match="no budget is open for data set 'other'"):
         store.payers("other", None)
 

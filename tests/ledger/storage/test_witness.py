@@ -159,7 +159,7 @@ def test_killed_between_the_commit_and_the_witness(tmp_path: Path) -> None:
         assert ledger.verify().findings == ()
 
 
-def test_a_witness_that_cannot_be_written_charges_and_tells_nobody(tmp_path: Path) -> None:
+def test_a_witness_that_cannot_be_written_charges_nothing_and_reports_nothing(tmp_path: Path) -> None:
     path, folder = tmp_path / "ledger.db", tmp_path / "elsewhere"
     folder.mkdir()
     with Ledger.open_or_create(path, small_budget(), witness=folder / "witness") as ledger:

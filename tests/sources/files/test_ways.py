@@ -137,7 +137,7 @@ def test_both_ways_read_folders_that_name_values_and_odd_columns(tmp_path: Path)
     pq.write_table(pa.table({'q"x': ["a"], "a b": [1], "é": ["b"]}), tmp_path / "country=DE" / "t.parquet")
     found = rows(tmp_path / "country=DE" / "t.parquet", True)
     assert found == rows(tmp_path / "country=DE" / "t.parquet", False)
-    assert "DE" in found[1][0]
+    assert found[1] == [("a", "1", "b")]  # a folder's name is no column, as in files of text
 
 
 def test_what_duckdb_cannot_read_is_repaired_by_itself(tmp_path: Path) -> None:
@@ -198,6 +198,7 @@ def labels(source: object, **options: Any) -> dict[Any, int]:
 UNTIL = [datetime(9999, 12, 31)] * 10 + [datetime(1, 1, 1), datetime(2026, 1, 31)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [INT96, INT96 | PLAIN, {}])
 def test_one_byte_of_one_user_changes_no_moment_of_others(tmp_path: Path, options: dict[str, Any]) -> None:
     """Regression: a byte that is not UTF-8 sent all rows to a reader whose moments of 96 bits ended in 2262."""

@@ -117,7 +117,7 @@ def changed(tokens: Tokens, statement: Any) -> None:
     tokens._database.write(lambda books: books.connection.execute(statement))
 
 
-def test_a_row_that_somebody_forged_is_no_token(tokens: Tokens) -> None:
+def test_a_row_that_was_forged_is_no_token(tokens: Tokens) -> None:
     """They can write the table, and know how rows are made; the chain knows nothing of it."""
     secret, salt = "A" * 43, bytes(16)
     row = {
@@ -133,7 +133,7 @@ def test_a_row_that_somebody_forged_is_no_token(tokens: Tokens) -> None:
 
 
 @pytest.mark.parametrize("change", [{"analyst": "olga"}, {"expires": None}, {"revoked": None}])
-def test_a_row_that_somebody_changed_is_no_token(tokens: Tokens, change: dict[str, str | None]) -> None:
+def test_a_row_that_was_changed_is_no_token(tokens: Tokens, change: dict[str, str | None]) -> None:
     text = tokens.create("ann", expires=now() + timedelta(days=1))
     number = text.split("_")[1]
     if "revoked" in change:

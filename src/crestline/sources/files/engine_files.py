@@ -93,8 +93,7 @@ def open_physical_parquet(stream: BinaryIO) -> ByteSource:
 
 
 def register_files(engine: DuckDB, openers: Mapping[str, Callable[[], ByteSource]]) -> list[str]:
-    """Let the engine read these files, and return the names by which it does, in the same order. The names end in the
-    keys: folders of a path may say which values its rows have."""
+    """Let the engine read these files, and return the names by which it does, in the same order; each ends in a key."""
     system = _FileSystem(f"crestline{next(_NUMBERS)}", openers)
     engine.con.register_filesystem(system)
     return list(system.openers)

@@ -138,7 +138,7 @@ def _parquet_view(engine: DuckDB, files: Sequence[str], opener: Opener | None) -
     import ibis
     from duckdb import ColumnExpression, SQLExpression
 
-    found = engine.con.read_parquet(literal(files))
+    found = engine.con.read_parquet(literal(files), hive_partitioning=False)
     kinds = dict(zip(found.columns, map(str, found.types), strict=True))
     changed = {
         name: ColumnExpression(name).cast(_OTHER_NAMES[kind]) for name, kind in kinds.items() if kind in _OTHER_NAMES
@@ -166,7 +166,8 @@ def _read_physical(engine: DuckDB, files: Sequence[str], opener: Opener) -> Duck
     def open_file(file: str) -> ByteSource:
         return open_physical_parquet(opener(file))
 
-    return engine.con.read_parquet(register_files(engine, {file: partial(open_file, file) for file in files}))
+    names = register_files(engine, {file: partial(open_file, file) for file in files})
+    return engine.con.read_parquet(names, hive_partitioning=False)
 
 
 def _repaired(column: str, stored: str, kind: str) -> str:

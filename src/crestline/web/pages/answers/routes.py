@@ -54,7 +54,7 @@ def page(request: Request, number: Number, state: CurrentState, caller: SignedIn
         answer_page(found, explain_without_address(found, width=10**6), time),
         _files_and_examples(request, number, found, again),
     )
-    return page_response(f"Answer {number}", *body, who=caller, script=True)
+    return page_response(found.heading, *body, who=caller, script=True)
 
 
 def _public_lists_of(state: ServiceState, caller: Caller, number: int, answer: Answer) -> dict[str, Any]:
