@@ -19,6 +19,7 @@ from crestline.ledger.report import account_decimals
 from crestline.question import Question, QuestionFields
 from crestline.sql_questions.statement import Kind
 from crestline.web.access.callers import caller_by_token, sent_from_this_machine
+from crestline.web.answer_once import QueuedQuestion, answer_from_queue
 from crestline.web.api.schemas import AnswerBody, Budgets, Datasets, Error, Health, TopRequest
 from crestline.web.api.sql import SqlBody, SqlRequest, question_of, read_request, result_json
 from crestline.web.metrics import CONTENT_TYPE
@@ -29,7 +30,6 @@ from crestline.web.pages.routes import pages
 from crestline.web.permissions import Caller, shares_left, stored_answer_json
 from crestline.web.problems import Problem, forbidden_problem, problem_of
 from crestline.web.requests.access_log import AccessLog
-from crestline.web.run_once import QueuedQuestion, answer_from_queue
 from crestline.web.service_state import ServedDataset, ServiceState
 from crestline.web.utc_clock import utc_now
 
