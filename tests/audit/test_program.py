@@ -13,7 +13,7 @@ from tests.audit.program import Program, Row, rows, table
 
 import crestline as cl
 from crestline.audit.neighbours import HistogramShape, NeighbourPair
-from crestline.audit.testers.limits import AttackLimits
+from crestline.audit.testers.attack_limits import AttackLimits
 from crestline.audit.testers.special_pairs import SpecialPairs
 from crestline.audit.testers.statistical import StatisticalTester
 from crestline.errors import BudgetExhausted, MechanismError, QuestionError

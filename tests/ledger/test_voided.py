@@ -49,6 +49,24 @@ def test_it_ends_once(make_ledger: MakeLedger) -> None:
     assert ledger.spent().loss == EPSILON
 
 
+def test_only_what_was_reserved_ahead_is_taken_up_and_it_must_be(make_ledger: MakeLedger) -> None:
+    """Being taken up once is a property of the ledger, and not of whoever asks."""
+    ledger, question = make_ledger(small_budget()), {"k": 1, "ahead": True}
+    running, ahead = ledger.reserve(drawn(1), question={"k": 1}), ledger.reserve(drawn(1), question=question)
+    assert ledger.begin(running.number, {"k": 1}) is None  # another process is asking it
+    with pytest.raises(LedgerError, match="was made ahead and is not taken up"):
+        ledger.settle(ahead, drawn(1), answer=["a"])
+    with pytest.raises(LedgerError, match="was made ahead and is not taken up"):
+        ledger.void(ahead)
+    taken = ledger.begin(ahead.number, question)
+    assert taken is not None
+    with pytest.raises(LedgerError, match="it is taken up once"):
+        ledger.begin(ahead.number, question)
+    ledger.settle(taken, drawn(1), answer=["a"])
+    ledger.settle(running, drawn(1), answer=["a"])
+    assert ledger.verify().findings == ()
+
+
 def test_what_was_reserved_ahead_waits_until_it_is_asked_or_given_back(make_ledger: MakeLedger) -> None:
     ledger = make_ledger(small_budget())
     later = [{"k": number, "ahead": True} for number in (1, 2)]

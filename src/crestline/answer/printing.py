@@ -11,7 +11,8 @@ from html import escape
 from crestline.answer.answer import Answer
 from crestline.answer.explain import payment_line, promise_line, rounded_users, share_text
 from crestline.answer.group_answers import items_found_text
-from crestline.answer.tabular import columns, printable_text
+from crestline.answer.tabular import columns
+from crestline.label_text import html_text, printable_lines, printable_text
 
 _NOTHING = "(no item could be named)"
 _WARNING = "Warning:"
@@ -50,12 +51,13 @@ def to_html(answer: Answer) -> str:
     head, *body = _printed_rows(answer)
     rows = ["".join(f"<td{side}>{escape(cell)}</td>" for side, cell in zip(sides, row, strict=True)) for row in body]
     heads = "".join(f"<th{side}>{escape(cell)}</th>" for side, cell in zip(sides, head, strict=True))
+    explained = escape(printable_lines(answer.explain()))
     return (
-        f"<table><caption>{escape(printable_text(answer.heading))}</caption><thead><tr>{heads}</tr></thead><tbody>"
+        f"<table><caption>{html_text(answer.heading)}</caption><thead><tr>{heads}</tr></thead><tbody>"
         f"{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table>"
         f"{'' if answer.items else f'<p>{_NOTHING}</p>'}"
-        f"<p>{'<br>'.join(map(escape, summary(answer)))}</p>"
-        f"<details><summary>What was asked, promised and paid</summary><pre>{escape(answer.explain())}</pre></details>"
+        f"<p>{'<br>'.join(map(html_text, summary(answer)))}</p>"
+        f"<details><summary>What was asked, promised and paid</summary><pre>{explained}</pre></details>"
     )
 
 
@@ -64,7 +66,7 @@ def summary(answer: Answer) -> tuple[str, ...]:
     warnings = [note for note in answer.notes if note.startswith(_WARNING)]
     if answer.replayed:
         warnings.append(f"{_WARNING} made with replayable randomness, for tests and simulations. It is not private.")
-    return (found_line(answer), promise_line(answer), payment_line(answer), *warnings)
+    return tuple(map(printable_text, (found_line(answer), promise_line(answer), payment_line(answer), *warnings)))
 
 
 def found_line(answer: Answer) -> str:

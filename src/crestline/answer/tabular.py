@@ -109,12 +109,6 @@ def to_pandas(answer: Answer) -> pandas.DataFrame:
     return frame
 
 
-def printable_text(value: object) -> str:
-    """Text of a value, with characters that could control a terminal escaped."""
-    text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
 def _arrow_array(values: list[Any]) -> pyarrow.Array:
     import pyarrow
 

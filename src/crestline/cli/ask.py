@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -103,7 +102,9 @@ def _ask_one(posed: BatchQuestion, given: dict[str, str], source: object, ledger
 
 def _print(answer: Answer, number: int, form: Format) -> None:
     if resolve_format(form) is Format.JSON:
-        sys.stdout.write(json.dumps(answer.to_dict(), ensure_ascii=False) + "\n")
+        from crestline.label_text import json_text
+
+        sys.stdout.write(json_text(answer.to_dict()) + "\n")
         sys.stdout.flush()
         return
     make_console().print(f"\nQuestion {number}", style="bold")

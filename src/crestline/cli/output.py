@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -48,14 +46,16 @@ def echo_lines(*lines: str) -> None:
 
 def print_json(value: object) -> None:
     """Print a value as indented JSON."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    from crestline.label_text import json_text
+
+    sys.stdout.write(json_text(value, indent=2) + "\n")
 
 
 def print_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Print rows as CSV with a header."""
-    writer = csv.writer(sys.stdout)
-    writer.writerow(columns)
-    writer.writerows(rows)
+    from crestline.label_text import write_csv
+
+    write_csv(sys.stdout, columns, rows)
 
 
 def print_rows(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]], form: Format, title: str = "") -> None:
@@ -70,6 +70,8 @@ def print_rows(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]], fo
         from rich.table import Table
         from rich.text import Text
 
+        from crestline.label_text import printable_lines
+
         table = Table(title=title or None, title_justify="left", title_style="bold", box=None, pad_edge=False)
         for place, (name, heading) in enumerate(columns.items()):
             cells = [heading, *(str(row[name]) for row in rows)]
@@ -83,5 +85,7 @@ def print_rows(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]], fo
                 justify="right" if numbers else "left",
             )
         for row in rows:
-            table.add_row(*(Text(str(row[name])) for name in columns))  # a value may contain [brackets]
+            table.add_row(
+                *(Text(printable_lines(str(row[name]))) for name in columns)
+            )  # a value may contain [brackets]
         make_console().print(table)

@@ -40,11 +40,13 @@ def run_service(config: Config, *, host: str, port: int, workers: int) -> None:
 
     Raises:
         ParameterError: The packages of the service are not installed.
+        SourceError: The service could not be started.
     """
-    from crestline.errors import ParameterError
+    from crestline.errors import ParameterError, SourceError
 
     try:
         from crestline.web import server
     except ModuleNotFoundError:
         raise ParameterError("the service needs more packages: pip install 'crestline[service]'") from None
-    server.serve(config, host=host, port=port, workers=workers)
+    if not server.serve(config, host=host, port=port, workers=workers):
+        raise SourceError("the service could not be started: the lines above say why")

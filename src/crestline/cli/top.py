@@ -90,6 +90,7 @@ def print_answer(answer: Answer, form: Format, *, explain: bool | None = None) -
             make_console(stderr=True).print(coverage_line(answer.coverage, len(answer)), markup=False)
     else:
         from crestline.answer.printing import summary, table_lines
+        from crestline.label_text import printable_lines
 
-        words = () if explain is False else (answer.explain(),) if explain else summary(answer)
+        words = () if explain is False else (printable_lines(answer.explain()),) if explain else summary(answer)
         echo_lines(*table_lines(answer), *([""] if words else []), *words)

@@ -16,7 +16,7 @@ from crestline.histogram.label_order import label_order
 from crestline.ledger.entries import Entry
 from crestline.ledger.periods import PeriodCharge
 from crestline.ledger.report import fraction_used
-from crestline.ledger.storage.queries import Account
+from crestline.ledger.storage.rows import Account
 from crestline.payment import as_free_answer, current_bill
 from crestline.prepare import Prepared, prepare
 from crestline.question import Question
