@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from crestline.errors import ParameterError
+from crestline.label_text import printable_text
 
 if TYPE_CHECKING:
     from crestline.question import Question
@@ -148,5 +149,5 @@ def _quoted(name: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    """The text with white space as single spaces, and characters that could control a terminal escaped."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(text.split()))
+    """`printable_text` with white space as single spaces."""
+    return printable_text(" ".join(text.split()))

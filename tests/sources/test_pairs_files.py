@@ -16,7 +16,7 @@ from crestline.question import Question
 from crestline.sources import open_source
 from tests.sources.pairs import Outcome, Pair, PairSuite, difference, failed, outcome, question
 
-pytestmark = [pytest.mark.statistics, pytest.mark.usefixtures("way")]
+pytestmark = [pytest.mark.statistics, pytest.mark.usefixtures("way"), pytest.mark.sample(of="way")]
 
 Added = tuple[str, str, object, str, object]
 

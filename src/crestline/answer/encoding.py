@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -21,6 +20,7 @@ from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.coverage_counts import CoverageCounts
 from crestline.histogram.label_order import Label
 from crestline.histogram.route import Route
+from crestline.label_text import json_text
 from crestline.question import Question
 
 FORMAT = 2  # 1: counts as text, ε and δ as exact text only
@@ -53,7 +53,7 @@ def to_dict(answer: Answer) -> dict[str, Any]:
 
 def to_json(answer: Answer, path: str | os.PathLike[str] | None) -> str:
     """`to_dict` as text, which is also written to `path` if there is one."""
-    text = json.dumps(to_dict(answer), indent=2, ensure_ascii=False) + "\n"
+    text = json_text(to_dict(answer), indent=2) + "\n"
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text

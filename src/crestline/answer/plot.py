@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from crestline.answer.answer import Answer
 from crestline.histogram.label_order import Label
+from crestline.label_text import label_text
 from crestline.pictures import COLOUR, DARK, PALE, QUIET, Picture, import_altair
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def promise_subtitle(answer: Answer) -> list[str]:
 
 def label_on_one_line(item: Label, longest: int = _LONGEST) -> str:
     """A label as one line of text, cut to `longest` characters."""
-    text = " · ".join(str(part) for part in item) if isinstance(item, tuple) else str(item)
+    text = label_text(item)
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 

@@ -23,7 +23,7 @@ from crestline.sources.files.files import FileSource
 from crestline.sources.files.lines import LONGEST
 from crestline.sources.table import TableSource
 
-pytestmark = pytest.mark.usefixtures("way")
+pytestmark = [pytest.mark.usefixtures("way"), pytest.mark.sample(of="way")]
 
 QUESTION = Question(k=2, k_bar=3)
 ROWS = [("u1", "b"), ("u1", "b"), ("u2", "b"), ("u2", "a"), ("u3", "c"), (None, "a"), ("u4", None)]

@@ -21,7 +21,12 @@ from crestline.question import Question
 from crestline.sources import open_source
 from tests.servers import free_port
 
-pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("way")]
+pytestmark = [
+    pytest.mark.engines,
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.usefixtures("way"),
+    pytest.mark.sample(of="way"),
+]
 
 QUESTION = Question(k=2, k_bar=3)
 ROWS = {"user": [1, 2, 2, 3], "item": ["a", "a", "b", None]}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crestline.answer.answer import Answer
-from crestline.answer.tabular import printable_text
+from crestline.label_text import label_text
 from crestline.web.pages.parts.html import Html, element, void
 
 _ROW, _LINE, _BAR = 44, 16, 14
@@ -49,16 +49,12 @@ def answer_chart(answer: Answer) -> Html | None:
     spread = answer.spread or 0.0
     scale = 1 / max(1.0, *(abs(count) + spread for count in counts))
     rows = [
-        _count_bar(label(item), count, spread, scale) for item, count in zip(answer.listed_items, counts, strict=True)
+        _count_bar(label_text(item), count, spread, scale)
+        for item, count in zip(answer.listed_items, counts, strict=True)
     ]
     drawn = bar_chart(rows, f"Bar chart: noisy counts of {len(counts)} items; the table below holds the same numbers.")
     within = f"The line across the end of a bar spans ± {spread:,.0f} users: 95% of the noise stays within it."
     return element("figure", drawn, element("figcaption", within)) if spread else element("figure", drawn)
-
-
-def label(item: object) -> str:
-    """An item as people read it."""
-    return " · ".join(map(printable_text, item)) if isinstance(item, tuple) else printable_text(item)
 
 
 def _count_bar(name: str, count: float, spread: float, scale: float) -> Bar:
