@@ -225,14 +225,14 @@ class Question:
 
     def to_json(self) -> dict[str, Any]:
         """The question as JSON values; a mechanism object and a public list are left out."""
-        return {**self.to_record(), **self._written(identifies=False)}
+        return {**self.to_record(), **self._to_values(identifies=False)}
 
     def to_record(self) -> dict[str, Any]:
         """Fields that determine what is read of the table, as JSON values; they identify the question in the ledger."""
         periods = {} if self.period is None else {"period": self.period.to_json()}
-        return {**self._written(identifies=True), **periods}
+        return {**self._to_values(identifies=True), **periods}
 
-    def _written(self, *, identifies: bool) -> dict[str, Any]:
+    def _to_values(self, *, identifies: bool) -> dict[str, Any]:
         """JSON values of the fields that identify a question, or of the others; most only where they are given.
 
         A default that is left out lets the questions of earlier versions, which had no such field, keep their identity.

@@ -69,12 +69,12 @@ class Words:
         """Words for one value, or several values, of a column or of several columns together."""
         several = number != 1
         if len(columns) > 1:
-            named = " and ".join(self.nouns[name][0] if name in self.nouns else _quoted(name) for name in columns)
+            named = " and ".join(self.nouns[name][0] if name in self.nouns else _quote_name(name) for name in columns)
             return f"combination{'s' if several else ''} of {named}"
         (name,) = columns
         if name in self.nouns:
             return self.nouns[name][several]
-        return f"value{'s' if several else ''} of {_quoted(name)}"
+        return f"value{'s' if several else ''} of {_quote_name(name)}"
 
 
 NO_WORDS = Words()
@@ -109,7 +109,7 @@ def _ranked_by(question: Question, words: Words) -> str:
     if question.score is None:
         return f"{words.verb or 'with'} the most {words.users}"
     column = question.score.column
-    summed = words.nouns[column][0] if column in words.nouns else _quoted(column)
+    summed = words.nouns[column][0] if column in words.nouns else _quote_name(column)
     return f"with the largest sum of {summed} (at most {question.score.clip:,} from each {words.user})"
 
 
@@ -144,7 +144,7 @@ def _plural(singular: str) -> str:
     return singular + ("es" if re.fullmatch(r".*(s|x|ch|sh)", singular) else "s")
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return f"'{_one_line(name)}'"
 
 

@@ -75,8 +75,8 @@ def column_uses(source: Source, names: Sequence[str] = ()) -> list[ColumnUses]:
             name,
             kind,
             key=name in keys,
-            filter=_can_ask(source, replace(any_key, where=f"{_quoted(name)} is null")),
-            sum=_can_ask(source, Question.from_fields({**one, "score": f"sum({_quoted(name)})", "clip": 1})),
+            filter=_can_ask(source, replace(any_key, where=f"{_quote_name(name)} is null")),
+            sum=_can_ask(source, Question.from_fields({**one, "score": f"sum({_quote_name(name)})", "clip": 1})),
             period=_can_ask(source, replace(any_key, period=Periods(Calendar("month", name), _SOME_MONTH))),
         )
         for name, kind in types.items()
@@ -117,5 +117,5 @@ def _can_ask(source: Source, question: Question) -> bool:
     return True
 
 
-def _quoted(column: str) -> str:
+def _quote_name(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'

@@ -312,7 +312,7 @@ def _read_groups(node: Node, rows: Rows) -> Groups:
         raise SqlError(SYNTAX, "two selected columns have the same name: give one of them another with AS")
     labels = _group_labels(node, chosen, rows)
     read = _OutputReader(rows, chosen)
-    outputs = {name: read.selected(one) for name, one in chosen.items()}
+    outputs = {name: read.read_selected(one) for name, one in chosen.items()}
     for name, output in outputs.items():
         if isinstance(output, LabelExpression) and output not in labels:
             raise SqlError(GROUPING, f"{name!r} is selected and not grouped by: add it to GROUP BY, or leave it out")
@@ -369,22 +369,24 @@ class _OutputReader:
     rows: Rows
     chosen: Mapping[str, Node]
 
-    def output(self, node: Node) -> Output:
+    def read_output(self, node: Node) -> Output:
         """A label, a measure or a rank; the name of a selected column means what was selected."""
-        return self.selected(self._named(node.unnest()))
+        return self.read_selected(self._resolve_alias(node.unnest()))
 
-    def selected(self, node: Node) -> Output:
+    def read_selected(self, node: Node) -> Output:
         """The same in a SELECT, where such a name means a column of the table."""
         from sqlglot import exp
 
         node = node.unnest()
         if isinstance(node, exp.Window):
-            _check_rank(node, self.output)
+            _check_rank(node, self.read_output)
             return Rank(
-                tuple(read_label(self._named(one), self.rows.scope) for one in node.args.get("partition_by") or ())
+                tuple(
+                    read_label(self._resolve_alias(one), self.rows.scope) for one in node.args.get("partition_by") or ()
+                )
             )
         if isinstance(node, exp.Cast) and node.find(exp.AggFunc) is not None:
-            return self.selected(node.this)
+            return self.read_selected(node.this)
         if isinstance(node, exp.AggFunc | exp.Filter):
             return self._measure(node)
         return read_label(node, self.rows.scope)
@@ -416,7 +418,7 @@ class _OutputReader:
         user = ", ".join(sorted(self.rows.scope.users)) or "the user"
         raise not_supported(node, f"items are ranked by COUNT(DISTINCT {user}), or by the SUM of a column with clip")
 
-    def _named(self, node: Node) -> Node:
+    def _resolve_alias(self, node: Node) -> Node:
         """What was selected under a name; any other node as it is."""
         from sqlglot import exp
 
@@ -436,7 +438,7 @@ def _read_outer(node: Node, groups: Groups) -> Groups:
         if one.is_star:
             outputs |= groups.outputs
             continue
-        outputs[_output_name(one)] = read.output(one.unalias())
+        outputs[_output_name(one)] = read.read_output(one.unalias())
         if isinstance(one.unalias(), exp.Column):
             renamed[read.name(one.unalias())] = _output_name(one)
     sort = tuple((renamed.get(name, name), descends) for name, descends in groups.sort)
@@ -462,7 +464,7 @@ class _OuterReader:
             )  # fmt: skip
         return found
 
-    def output(self, node: Node) -> Output:
+    def read_output(self, node: Node) -> Output:
         """What that column is."""
         from sqlglot import exp
 
@@ -472,8 +474,8 @@ class _OuterReader:
         return self.groups.outputs[self.name(node)]
 
     def _rank(self, node: Node) -> Rank:
-        _check_rank(node, self.output)
-        partition = [self.output(one) for one in node.args.get("partition_by") or ()]
+        _check_rank(node, self.read_output)
+        partition = [self.read_output(one) for one in node.args.get("partition_by") or ()]
         return Rank(tuple(one for one in partition if isinstance(one, LabelExpression)))
 
 
@@ -482,7 +484,7 @@ def _finish(node: Node, groups: Groups, read: _OutputReader | _OuterReader) -> G
     for part in ("having", "qualify", *(("where",) if isinstance(read, _OuterReader) else ())):
         condition = node.args.get(part)
         for one in _conjuncts(None if condition is None else condition.this):
-            groups = _keep(one, groups, read.output)
+            groups = _keep(one, groups, read.read_output)
     groups = _order(node, groups, read)
     used = [one for one in groups.outputs.values() if isinstance(one, Measure)]
     measures = [*used, *([groups.measure] if groups.measure is not None else [])]
@@ -542,7 +544,7 @@ def _order(node: Node, groups: Groups, read: _OutputReader | _OuterReader) -> Gr
         place = whole_number(one.this)
         if place is not None and not 1 <= place <= len(names):
             raise SqlError(SYNTAX, f"ORDER BY {place}: there are {len(names)} selected columns")
-        what = groups.outputs[names[place - 1]] if place is not None else read.output(one.this)
+        what = groups.outputs[names[place - 1]] if place is not None else read.read_output(one.this)
         descends = bool(one.args.get("desc"))
         if isinstance(what, Measure):
             if sort:

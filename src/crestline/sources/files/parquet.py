@@ -159,7 +159,7 @@ def _parquet_view(engine: DuckDB, files: Sequence[str], opener: Opener | None) -
         stored = dict(zip(found.columns, map(str, found.types), strict=True))
         for name, kind in kinds.items():
             if stored[name] != kind:
-                changed[name] = SQLExpression(_repaired(_quote(name), stored[name], kind))
+                changed[name] = SQLExpression(_repair_column(_quote(name), stored[name], kind))
     if changed:
         found = found.select(*(changed.get(name, ColumnExpression(name)).alias(name) for name in kinds))
     view = ibis.util.gen_name("parquet")
@@ -181,7 +181,7 @@ def _read_physical(engine: DuckDB, files: Sequence[str], opener: Opener) -> Duck
     return engine.con.read_parquet(names, hive_partitioning=False)
 
 
-def _repaired(column: str, stored: str, kind: str) -> str:
+def _repair_column(column: str, stored: str, kind: str) -> str:
     """A stored value in the type `kind`, by an expression that cannot fail. SQL, because Ibis has no words for it."""
     if stored == "BLOB":
         # Where leaving out what is not UTF-8 changes no length, all of it is. Nothing is derived from statistics.
