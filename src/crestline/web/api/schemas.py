@@ -136,6 +136,9 @@ class AnswerBody(BaseModel):
     items: list[Any]
     ordered: bool
     counts: list[int | str] | None
+    intervals: list[tuple[float, float]] | None = None
+    rank_intervals: list[tuple[int, int]] | None = None
+    count_unit: str | None = None
     stopped: bool
     stored: bool
     guarantee: dict[str, Any]
