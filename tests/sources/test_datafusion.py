@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import ibis
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -49,6 +51,21 @@ class TestDataFusion(Conformance):
         with views(source, question(1)):
             assert len(tables()) > 1
         assert set(tables()) == {"events"}
+
+    @pytest.mark.parametrize(
+        "changes", [{}, {"contribution": 1}, {"where": "item like '%'"}, {"item": ("lower(item)",)}]
+    )
+    def test_text_that_is_not_utf_8_is_no_error(self, engine: DataFusion, changes: dict[str, Any]) -> None:
+        broken = pa.array([b"\xff\xfe", b"\xff\xfe", b"a"], pa.binary()).view(pa.string())
+        source = engine.source(pa.table({"user": [1, 2, 3], "item": broken}))
+        label = "fffe" if "item" in changes else "\\xff\\xfe"
+        assert ask(source, question(2, **changes)).items == (label, "a")
+        with views(source, question(2, **changes)) as pairs:
+            assert pairs.slots(2).items == (label, "a")
+            assert pairs.observed_items(bytes(32), np.array([1])).names([0]) == (label,)
+        swapped = engine.source(pa.table({"item": [1, 2, 3], "user": broken}))
+        with views(swapped, question(2, contribution=1)) as pairs:
+            assert pairs.users_by_items().sum() == 2
 
     def test_there_is_no_address(self) -> None:
         with pytest.raises(QuestionError, match=r"ibis\.datafusion\.connect"):

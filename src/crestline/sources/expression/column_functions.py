@@ -116,7 +116,7 @@ def _time_function(value: Expression, coarse: ColumnFunction, engine: str) -> Ex
     elif not kind.is_date() or coarse.function == "hour":
         raise _wrong_type_error(coarse, kind, "times" if coarse.function == "hour" else "dates or times")
     ends = (date.min, date.max) if value.type().is_date() else (datetime(1, 1, 2), datetime(9999, 12, 30))
-    inside = ibis.cases((value.between(*ends), value), else_=ibis.null(value.type()))
+    inside = ibis.cases((value.between(*ends), value), else_=ibis.null(value.type().copy(nullable=True)))
     if coarse.function == "date":
         return inside if value.type().is_date() else try_else_null(inside.date(), engine)
     parts: dict[str, Callable[[], Expression]] = {"week": lambda: inside.week_of_year()}

@@ -43,8 +43,8 @@ from crestline.sources.pairs.fetched import FEW, fetch_pairs, may_be_fetched, re
 from crestline.sources.pairs.numbered import NumberedPairs
 from crestline.sources.pairs.pair_views import open_stored_pairs
 
-MOST_PAIRS = 1 << 22
-"""Up to so many pairs are held in this process: 64 MB, and as much again while they are counted."""
+MOST_PAIRS = 1 << 26
+"""Largest number of pairs that are counted in this process: 1 GiB, and as much again while they are counted."""
 CODE = "code"
 
 

@@ -17,6 +17,7 @@ from crestline.sources.engine.dialects.functions import (
     engine_function,
     in_microseconds,
     rewrite_tree,
+    try_cast,
 )
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _arrow_cast(value: Expression, arrow: str, kind: str) -> Expression:
 
 def _total_cast(value: Expression, kind: DataType) -> Expression:
     """Moments by way of whole numbers: no cast of its own takes every moment to microseconds, and its TRY_CAST is not
-    known to Ibis. Nothing else is cast on an engine that does not read text."""
+    known to Ibis for moments. Nothing else is cast on an engine that does not read text."""
     if not kind.is_timestamp():
         return cast(value, kind)
     micros = _microseconds(value, value.type())
@@ -71,6 +72,17 @@ def _microseconds(value: Expression, kind: DataType) -> Expression:
 
 def _arrow_zone(kind: DataType) -> str:
     return 'Some("UTC")' if kind.timezone else "None"
+
+
+def _decode_bytes(raw: Expression) -> Expression:
+    """Bytes as text; those that are not UTF-8, which a table of this process may hold, in hexadecimal digits."""
+    from ibis.expr import datatypes as types
+
+    return try_cast(raw, types.string).coalesce(_hex_digits(raw).upper())
+
+
+def _hex_digits(raw: Expression) -> Expression:
+    return engine_function("encode", _BYTES, _TEXT, option="hex")(raw)
 
 
 def _in_utc(value: Expression) -> Expression:
@@ -93,13 +105,16 @@ def _representable(value: Expression) -> Expression:
 
 
 def compile_statement(engine: Engine, expression: Expression) -> str:
-    """The statement, with days as such, where Ibis takes moments in nanoseconds. What is sorted by a column has no
-    other column of that name: DataFusion could not tell them apart."""
+    """Text of a statement, with days as such, where Ibis takes moments in nanoseconds, and with casts that cannot fail.
+    What is sorted by a column has no other column of that name: DataFusion could not tell them apart."""
     from sqlglot import exp
 
     def change_node(node: Node) -> Node:
         if isinstance(node, exp.TimestampTrunc) and node.args["unit"].name == "DAY":
             return exp.cast(node.this, exp.DataType.Type.DATE, copy=False)
+        if isinstance(node, exp.TryCast):  # which sqlglot would write as a cast that fails
+            written = exp.alias_(node.this, node.to.sql("postgres"), quoted=False, copy=False)
+            return exp.Anonymous(this="TRY_CAST", expressions=[written])
         return node
 
     tree = rewrite_tree(engine.compiler.to_sqlglot(expression), change_node)
@@ -138,8 +153,8 @@ DATAFUSION = Dialect(
     "datafusion",
     Codec(
         lambda text: text.cast(_BYTES),
-        lambda raw: raw.cast(_TEXT),
-        lambda raw: engine_function("encode", _BYTES, _TEXT, option="hex")(raw),
+        _decode_bytes,
+        _hex_digits,
     ),
     md5=_md5,
     number_of=_number_of,
