@@ -57,7 +57,9 @@ ROUTE = AutoRule(
     "chosen because no contribution is given: a noisy query, which is charged, decides between slots and the sieve",
 )
 WITH_LEDGER = AutoRule("Sieve", "chosen because a ledger adds up rho: for the same rho it names the most items")
-WITH_COUNTS = AutoRule("Sieve", "chosen because counts are wanted: they follow from what it releases, at no extra cost")
+WITH_COUNTS = replace(
+    WITH_LEDGER, reason="chosen because counts are wanted: they follow from what it releases, at no extra cost"
+)
 PER_ITEM = AutoRule("LimitedDomain", "chosen because this budget counts items: it pays only for those it draws")
 FEW_ITEMS = AutoRule(
     "OrderedStaircase",
@@ -74,7 +76,7 @@ IN_GROUPS = AutoRule(
 )
 RULES = (
     *(PUBLIC_LIST_ONE, PUBLIC_LIST, BOUNDED, KNOWN_CONTRIBUTION, KNOWN_CONTRIBUTION_FEW),
-    *(ROUTE, WITH_LEDGER, WITH_COUNTS, PER_ITEM, FEW_ITEMS, FEW_IN_A_SET, MANY_ITEMS),
+    *(ROUTE, WITH_LEDGER, PER_ITEM, FEW_ITEMS, FEW_IN_A_SET, MANY_ITEMS),
 )
 
 # Up to this k a whole set in one step beats drawing item after item.

@@ -107,8 +107,8 @@ def count_named(
     high = np.maximum(_largest_above(below, _TAIL, top), counts)
     width = _WIDTHS[law.name]
     error = width * np.hypot(scale / weight.value, weight.spread(counts) * counts)
-    ends = zip(low.tolist(), high.tolist(), error.tolist(), strict=True)
-    bounds = [CountBounds(Fraction(math.floor(a)), Fraction(math.ceil(b)), Fraction(round(c, 3))) for a, b, c in ends]
+    ends = zip(np.floor(low).tolist(), np.ceil(high).tolist(), np.rint(1000 * error).tolist(), strict=True)
+    bounds = [CountBounds(Fraction(first), Fraction(last), Fraction(int(off), 1000)) for first, last, off in ends]
     return np.rint(counts).astype(np.int64).tolist(), bounds
 
 
