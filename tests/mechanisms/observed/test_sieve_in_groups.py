@@ -108,6 +108,20 @@ def test_a_floor_is_part_of_what_an_item_needs() -> None:
     assert none.items == ()
 
 
+def test_counts_above_a_floor_have_it_back() -> None:
+    """Of 2,000 users all have the popular items; scores are taken above a floor, and counts are not."""
+    for floor in (1, 300):
+        mechanism = replace(Sieve.fit(TOTAL), counts=True)
+        found = mechanism.release_groups(replace(planted(), floor=floor), replay("floor"))[0]
+        assert found.counts is not None
+        assert found.bounds is not None
+        assert all(abs(count - 2_000) < 400 for count in found.counts)
+        assert all(
+            floor <= bound.low <= count <= bound.high for count, bound in zip(found.counts, found.bounds, strict=True)
+        )
+        assert any(bound.low <= 2_000 <= bound.high for bound in found.bounds)
+
+
 def spied(monkeypatch: pytest.MonkeyPatch, name: str, seen: Callable[..., Any]) -> None:
     original: Any = getattr(Pairs, name)
 
