@@ -24,7 +24,7 @@ from tests.audit.test_query_mechanisms import CAUGHT
 
 from crestline.audit.attack import audit, pairs_to_attack
 from crestline.audit.target import prepare_subject
-from crestline.audit.testers.limits import AttackLimits
+from crestline.audit.testers.attack_limits import AttackLimits
 from crestline.audit.testers.statistical import StatisticalTester
 from crestline.randomness.entropy import system
 

@@ -116,10 +116,10 @@ def _ours(pairs: Pairs, truth: NDArray[np.int64], cell: Cell, runs: int) -> Cell
         found = mechanism.release(pairs, replay(key))
         if not run:
             _check_same_names(found, Sieve(cell.k, mechanism.epsilon, DELTA).release(pairs, replay(key)))
-        cell.shares.append(sum(item < cell.k for item in found.items) / cell.k)  # type: ignore[operator] # ranks
+        cell.shares.append(sum(item < cell.k for item in found.items) / cell.k)
         cell.named.append(len(found))
         for item, count, bound in zip(found.items, found.counts or (), found.bounds or (), strict=True):
-            users = int(truth[item])  # type: ignore[call-overload] # a rank
+            users = int(truth[item])
             errors.append(abs(float(count) - users) / users)
             widths.append(float(bound.high - bound.low) / 2 / users)
             cell.held += bound.low <= users <= bound.high

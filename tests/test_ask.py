@@ -64,7 +64,12 @@ def test_replayable_entropy_is_confessed(loans: Path) -> None:
 
 def test_the_explanation_says_what_matters_and_no_count(loans: Path) -> None:
     text = top(loans).explain()
-    for words in ("the 3 most popular 'title' in", "stopped on purpose", "Promised: this", "over rank 16, to be named"):
+    for words in (
+        "the 3 values of 'title' with the most users",
+        "stopped on purpose",
+        "Promised: this",
+        "over rank 16, to be named",
+    ):
         assert words in text
     assert "600" not in text
     assert "400" not in text

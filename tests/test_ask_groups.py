@@ -74,10 +74,10 @@ def test_an_answer_survives_the_way_to_json_and_back() -> None:
 
 def test_the_explanation_says_in_how_many_groups_a_user_counts() -> None:
     text = " ".join(top(groups_per_user=2, floor=5, contribution=1).explain().split())
-    assert "the 2 most popular 'product' for every country" in text
+    assert "the 2 values of 'product' with the most users, for every value of 'country'" in text
     assert "each 'customer' counts in at most 2 groups by 'country'" in text
     assert "without looking at what fewer than 5 users have" in text
-    assert "counting at most 1 of each 'customer' and group" in text
+    assert "counting at most 1 value of 'product' of each user and group" in text
     assert "not even that it exists" in text
     one = top().groups["FR"].explain()
     assert "This is the group country = FR of a larger answer" in " ".join(one.split())
@@ -260,7 +260,7 @@ def test_groups_below_a_floor_change_nothing_in_an_answer_whether_they_are_read_
         }
 
 
-def test_the_sieve_reads_only_groups_of_so_many_users(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sieve_reads_only_groups_of_enough_users(monkeypatch: pytest.MonkeyPatch) -> None:
     read = list[tuple[list[Any], int]]()
     of = PairTable.from_pairs
 
@@ -391,7 +391,7 @@ def test_a_mechanism_that_would_tell_that_a_group_exists_is_refused(changes: dic
         top(**changes)
 
 
-def test_with_a_public_list_of_groups_somebody_elses_mechanism_may_be_run() -> None:
+def test_with_a_public_list_of_groups_a_third_party_mechanism_may_be_run() -> None:
     answer = top(mechanism=Mine(), groups=["FR"])
     assert answer.groups["FR"].items == ()
     assert answer.guarantee.epsilon == Fraction(1, 10)
@@ -430,7 +430,7 @@ def test_the_page_of_a_notebook_says_how_many_groups() -> None:
 @pytest.mark.long
 def test_the_picture_has_a_panel_for_every_group(tmp_path: Path) -> None:
     picture = top(counts=True, contribution=2, groups=["FR", "LU"]).plot(tmp_path / "groups.svg")
-    for words in ("for every country", "FR", "cup", "LU", "nothing could be named", "2 items in 2 groups"):
+    for words in ("for every value of", "FR", "cup", "LU", "nothing could be named", "2 items in 2 groups"):
         assert words in picture.svg()
     assert (tmp_path / "groups.svg").exists()
     assert "Nothing could be named in any group" in top(mechanism=LimitedDomain(2, 4, "0.001", "1e-9")).plot().svg()

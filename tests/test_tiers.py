@@ -12,12 +12,18 @@ from tests.quick_tier import broken_rule
 from tests.tiers import choose, summary, tiers_of, together
 
 
+@dataclass(frozen=True)
+class Parameters:
+    indices: dict[str, int]
+
+
 @dataclass(frozen=True, eq=False)
 class Item:
     """A test as far as a choice looks at it; its nearest mark comes first."""
 
     nodeid: str
     marks: tuple[pytest.Mark, ...] = ()
+    callspec: Parameters = Parameters({})
 
     def iter_markers(self) -> tuple[pytest.Mark, ...]:
         return self.marks
@@ -66,6 +72,20 @@ def test_the_quick_tier_has_no_marks(items: list[Any]) -> None:
         "TestOne::test_more",
         "test_plain",
     }
+
+
+def test_a_sample_of_one_parameter_has_every_combination_of_the_others() -> None:
+    mark = (pytest.mark.sample(of="way").mark,)
+    items: list[Any] = [
+        Item(f"tests/test_a.py::test_read[{way}-{line}]", mark, Parameters({"way": way, "line": line}))
+        for way in range(2)
+        for line in range(6)
+    ]
+    names_of = [set(names(choose(items, "test", turn).run)) for turn in (0, 1)]
+    for chosen in names_of:
+        assert sorted(name[-2] for name in chosen) == list("012345")
+        assert {name.partition("[")[2][0] for name in chosen} == {"0", "1"}
+    assert not names_of[0] & names_of[1]
 
 
 def test_every_case_has_its_turn(items: list[Any]) -> None:

@@ -11,6 +11,7 @@ What `make test` leaves to `make test-all`:
   full         the test as a whole
   sample(n=1)  all cases but n of each parametrised function; which ones depends on the number of commits, so that every
                case has its turn
+  sample(of="way")  the same for each combination of the other parameters: all values but one of the parameter `way`
 
 Gates (`pytest --gate`): `all`; `test`, what `make test` runs; `quick`, of those the tests without a mark; `quarter`, a
 quarter of what `make test` leaves out, which turns with the number of commits as well.
@@ -118,12 +119,25 @@ def _of_make_test(items: list[pytest.Item], turn: int) -> set[pytest.Item]:
     for function, cases in _by_function(items).items():
         here = [item for item in cases if item.get_closest_marker("full") is None]
         sample = here[0].get_closest_marker("sample") if here else None
-        if sample is not None:
-            most = min(sample.kwargs.get("n", 1), len(here))
-            start = crc32(function.encode()) + turn * most  # another one in each engine, and after each commit
-            here = [here[(start + number) % len(here)] for number in range(most)]
-        chosen.update(here)
+        if sample is None:
+            chosen.update(here)
+            continue
+        for number, some in enumerate(_alike_but_for(sample.kwargs.get("of"), here)):
+            most = min(sample.kwargs.get("n", 1), len(some))
+            start = crc32(function.encode()) + number + turn * most  # another one in each engine, and after each commit
+            chosen.update(some[(start + place) % len(some)] for place in range(most))
     return chosen
+
+
+def _alike_but_for(parameter: str | None, cases: list[pytest.Item]) -> list[list[pytest.Item]]:
+    """The cases of a function in groups that differ in one parameter alone; in one group if none is given."""
+    if parameter is None:
+        return [cases]
+    groups = defaultdict[object, list[pytest.Item]](list)
+    for item in cases:
+        places: dict[str, int] = item.callspec.indices  # type: ignore[attr-defined] # of pytest.Function
+        groups[frozenset(place for place in places.items() if place[0] != parameter)].append(item)
+    return [*groups.values()]
 
 
 def _by_function(items: Iterable[pytest.Item]) -> dict[str, list[pytest.Item]]:

@@ -16,6 +16,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -28,7 +29,10 @@ ENGINES = tuple(
 
 _PACKAGES = {"crestline": "src/crestline", **{name: name for name in ("tests", "tools", "reproduction", "benchmarks")}}
 _LAZY = {"crestline", "crestline.mechanisms"}  # their names are loaded on first use
-_EVERYTHING = {"pyproject.toml"}
+EVERYTHING = "everything"
+"""In place of a file: what it holds may concern every test."""
+_SETTINGS = "pyproject.toml"
+_NO_SETTINGS_OF_TESTS = ("coverage", "hatch", "importlinter", "mypy", "ruff")  # tools in pyproject.toml
 _PLACES = {"src", "crestline", "tests", ""}  # parts of a path that say nothing about a file
 _NAMES = re.compile(rf"\b(?:{'|'.join(_PACKAGES)})(?:\.\w+)+")
 
@@ -48,8 +52,12 @@ class Graph:
         """The test files that changed files reach."""
         files = set(changed)
         tests = {name: path for name, path in self.paths.items() if Path(path).name.startswith("test_")}
-        shared = self._closure("tests.conftest") - {"tests.tiers"} if "tests.conftest" in self.paths else set[str]()
-        if files & (_EVERYTHING | {self.paths[name] for name in shared}):
+        shared = (
+            self._closure("tests.conftest") - {"tests.tiers", "tests.quick_tier"}
+            if "tests.conftest" in self.paths
+            else set[str]()
+        )
+        if files & ({EVERYTHING} | {self.paths[name] for name in shared}):
             return sorted(tests.values())
         modules = {name for name, path in self.paths.items() if path in files}
         others = [Path(file) for file in files - set(self.paths.values())]
@@ -157,8 +165,26 @@ def _executed(node: ast.AST, functions: bool) -> Iterator[ast.AST]:
 
 
 def changed_since(base: str, root: Path = ROOT) -> set[str]:
-    """Files that differ from a commit, those that are not committed included."""
-    return {*_git(root, "diff", "--name-only", base), *_git(root, "ls-files", "--others", "--exclude-standard")}
+    """Files that differ from a commit, those that are not committed included.
+
+    `EVERYTHING` is among them where dependencies or the settings of tests differ.
+    """
+    files = {*_git(root, "diff", "--name-only", base), *_git(root, "ls-files", "--others", "--exclude-standard")}
+    if _SETTINGS in files:
+        before, now = (
+            "\n".join(_git(root, "show", f"{base}:{_SETTINGS}")),
+            (root / _SETTINGS).read_text(encoding="utf-8"),
+        )
+        if settings_of_tests(before) != settings_of_tests(now):
+            files.add(EVERYTHING)
+    return files
+
+
+def settings_of_tests(text: str) -> dict[str, object]:
+    """pyproject.toml without the settings of what checks and packs the sources."""
+    settings = tomllib.loads(text)
+    tools = {name: value for name, value in settings.get("tool", {}).items() if name not in _NO_SETTINGS_OF_TESTS}
+    return {**settings, "tool": tools}
 
 
 def start_of_branch(root: Path = ROOT) -> str | None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from crestline.randomness import entropy as entropy
     from crestline.session import connect as connect
     from crestline.session import report as report
+    from crestline.session import sql as sql
     from crestline.session import top_k as top_k
     from crestline.sources.files.s3 import S3 as S3
 
@@ -48,6 +49,7 @@ _HOMES = {
     "Ledger": "crestline.ledger.ledger",
     "connect": "crestline.session",
     "report": "crestline.session",
+    "sql": "crestline.session",
     "top_k": "crestline.session",
     "ApproxDP": "crestline.guarantees.guarantee",
     "BoundedRange": "crestline.guarantees.guarantee",

@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any, Required, Self, TypedDict
 
 from crestline.errors import ParameterError, QuestionError
 from crestline.exact_numbers import (
-    EXACT,
     Exact,
-    decimal_and_exact_fields,
     whole_number,
     with_typed_dict_signature,
 )
-from crestline.histogram.view_kinds import KINDS, Kind
+from crestline.histogram.view_kinds import KINDS, SLOTS, Kind
 from crestline.periods.calendar import Periods
 from crestline.periods.requested import RequestedPeriods
 from crestline.question_fields import AUTO as AUTO
@@ -29,8 +27,16 @@ from crestline.score import Sum
 
 if TYPE_CHECKING:
     from crestline.mechanisms.mechanism import Mechanism, PairMechanism
+    from crestline.words import Words
 
-_TOGETHER = ("score", "clip", "period", "since", "until", "last", "open")  # one `Sum`, one `RequestedPeriods`
+_PERIODS = ("period", "since", "until", "last", "open")  # one `RequestedPeriods`
+_TOGETHER = ("score", "clip", *_PERIODS)  # one `Sum`, one `RequestedPeriods`
+_NOT_WRITTEN = ("domain", *_PERIODS)
+NO_SNAPSHOT = (
+    "on this engine or table, or within a transaction of your own, several statements cannot read one state of the "
+    "table, which all observed items and pairs need: take mechanism='auto' or another mechanism than Observed and "
+    "Sieve, or ask outside of your transaction"
+)
 PUBLIC_GROUPS = "a public list"  # replaces the list of groups in a stored answer
 
 
@@ -43,7 +49,7 @@ class Limits:
         public_list: Whether the source is itself a public list with counts, for mechanisms that need one.
         views: Kinds of view that the source provides; a histogram is already one of them.
         several: Whether several periods are read, so that what one user changes is bounded in each of them (P16.2).
-        pairs_by_period: Whether views of pairs over several periods tell the periods apart.
+        snapshots: Whether several statements can read one state of the table.
         users: Approximate number of users, where that is public; it changes no answer.
     """
 
@@ -51,12 +57,19 @@ class Limits:
     public_list: bool = False
     views: tuple[Kind, ...] = KINDS
     several: bool = False
-    pairs_by_period: bool = True
+    snapshots: bool = True
     users: int | None = None
 
     def __post_init__(self) -> None:
         if self.users is not None:
             whole_number(self.users, "users")
+
+    def views_of(self, question: Question) -> tuple[Kind, ...]:
+        """Kinds of view that a question may read.
+
+        Without snapshots all observed items and pairs are there for groups alone, of one period.
+        """
+        return self.views if self.snapshots or (question.by and not self.several) else (SLOTS.kind,)
 
 
 NO_LIMITS = Limits()
@@ -169,7 +182,10 @@ class Question:
             raise QuestionError(
                 "coverage is for one list of items: leave by out, or ask about one group with where=… and coverage"
             )
-        if not self.by and (self.groups_per_user, self.groups, self.floor) != (1, None, 1):
+        alone = [
+            row.name for row in FIELDS.values() if row.goes_with == "by" and getattr(self, row.name) != row.default
+        ]
+        if alone and not self.by:
             raise QuestionError("groups_per_user, groups and floor go with by: the columns that make the groups")
 
     @classmethod
@@ -198,68 +214,61 @@ class Question:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """Question from the result of `to_json`, of this version or an earlier one."""
-        plain: dict[str, Any] = {name: values[name] for name in ("user", "k", "k_bar", "where", "contribution")}
-        for name in ("epsilon", "delta"):
-            written = values.get(name + EXACT, values.get(name))
-            plain[name] = None if written is None else Fraction(written)
+        plain: dict[str, Any] = {
+            name: row.from_json(values) for name, row in FIELDS.items() if name not in (*_TOGETHER, "domain")
+        }
         return cls(
             **plain,
-            item=tuple(values["item"]),
             score=Sum.parse(values.get("score"), values.get("clip")),
-            counts=values.get("counts", False),
-            mechanism=values.get("mechanism", AUTO),
-            ordered=values.get("ordered", True),
-            passes=values.get("passes"),
             period=_period_from_json(values.get("period")),
-            by=tuple(values.get("by", ())),
-            groups_per_user=values.get("groups_per_user", 1),
-            groups=values.get("groups"),
-            floor=values.get("floor", 1),
-            coverage=bool(values.get("coverage", False)),
         )
 
     def to_json(self) -> dict[str, Any]:
         """The question as JSON values; a mechanism object and a public list are left out."""
-        written: dict[str, Any] = {}
-        for name, number in (("epsilon", self.epsilon), ("delta", self.delta)):
-            written |= {name: None} if number is None else decimal_and_exact_fields(name, number)
-        named = self.mechanism if isinstance(self.mechanism, str) else AUTO
-        groups = {"groups": self.groups if isinstance(self.groups, str) else None} if self.by else {}
-        return {
-            **self.to_record(),
-            **written,
-            **groups,
-            "counts": self.counts,
-            "mechanism": named,
-            **self._answer_options(),
-        }
+        return {**self.to_record(), **self._written(identifies=False)}
 
     def to_record(self) -> dict[str, Any]:
         """Fields that determine what is read of the table, as JSON values; they identify the question in the ledger."""
-        return {
-            "user": self.user,
-            "item": list(self.item),
-            "k": self.k,
-            "k_bar": self.k_bar,
-            "where": self.where,
-            "contribution": self.contribution,
-            "score": None if self.score is None else str(self.score),
-            "clip": self.clip,
-            **({} if self.period is None else {"period": self.period.to_json()}),
-            **self._group_fields(),
-            **({"coverage": True} if self.coverage else {}),
-        }
+        periods = {} if self.period is None else {"period": self.period.to_json()}
+        return {**self._written(identifies=True), **periods}
 
-    def _group_fields(self) -> dict[str, Any]:
-        """Fields of groups; empty without groups, so that questions of earlier versions keep their identity."""
-        if not self.by:
-            return {}
-        return {"by": list(self.by), "groups_per_user": self.groups_per_user, "floor": self.floor}
+    def _written(self, *, identifies: bool) -> dict[str, Any]:
+        """JSON values of the fields that identify a question, or of the others; most only where they are given.
 
-    def _answer_options(self) -> dict[str, Any]:
-        """Options of the answer, where they are not the defaults."""
-        set_will_do: dict[str, Any] = {} if self.ordered else {"ordered": False}
-        return set_will_do if self.passes is None else {**set_will_do, "passes": self.passes}
+        A default that is left out lets the questions of earlier versions, which had no such field, keep their identity.
+        """
+        written: dict[str, Any] = {}
+        for name, row in FIELDS.items():
+            if row.identifies is not identifies or name in _NOT_WRITTEN:
+                continue
+            value = getattr(self, name)
+            together = row.goes_with is not None and bool(getattr(self, row.goes_with))
+            if row.always_written or together or not row.is_default(value):
+                written |= row.to_json(str(value) if isinstance(value, Sum) else value)
+        return written
+
+    def to_fields(self) -> dict[str, Any]:
+        """The keyword arguments that ask this question again, as JSON values; what is as usual is left out.
+
+        Public lists and mechanism objects are left out, too.
+        """
+        given = {name: getattr(self, name) for name in FIELDS if name not in _NOT_WRITTEN and name != "groups"}
+        found = {name: _as_argument(value) for name, value in given.items() if not FIELDS[name].is_default(value)}
+        periods = {} if self.period is None else self.period.to_fields()
+        return {name: value for name, value in found.items() if value is not None} | periods
+
+    def words(self, words: Words | None = None) -> str:
+        """The question as one sentence without a full stop: "The 10 products bought by the most customers".
+
+        Args:
+            words: The owner's words; without them, users are users and columns have their names.
+
+        Returns:
+            A sentence that depends on the question alone, for titles, lists and files.
+        """
+        from crestline.words import NO_WORDS, question_in_words
+
+        return question_in_words(self, words or NO_WORDS)
 
     @property
     def slots(self) -> int:
@@ -282,6 +291,16 @@ class Question:
     def unit(self) -> str:
         """Unit of margins and noise: users, or the summed column."""
         return "users" if self.score is None else f"of {self.score}"
+
+
+def _as_argument(value: object) -> object:
+    """A value as an argument of `top`: an exact number as text, one column by its name; None for an object."""
+    if isinstance(value, Fraction):
+        decimal = f"{float(value):g}"
+        return decimal if Fraction(decimal) == value else str(value)
+    if isinstance(value, tuple):
+        return value[0] if len(value) == 1 else list(value)
+    return str(value) if isinstance(value, Sum) else value if isinstance(value, str | int) else None
 
 
 def _period_from_json(values: Mapping[str, Any] | None) -> RequestedPeriods | Periods | None:

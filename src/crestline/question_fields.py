@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from fractions import Fraction
 from types import MappingProxyType
-from typing import cast
+from typing import Any, cast
 
 from crestline.errors import ParameterError, QuestionError
 from crestline.exact_numbers import (
+    EXACT,
     LARGEST_CONTRIBUTION,
     LARGEST_K,
     LARGEST_K_BAR,
     Exact,
+    decimal_and_exact_fields,
     exact_number,
     positive_number,
     probability,
@@ -65,6 +68,10 @@ class QuestionField:
         longest: The most characters that the service takes of a text.
         most_labels: The most labels of a list that the service takes one by one; None: it takes a list's name alone.
         label: What a form calls it.
+        goes_with: The field without which it has no meaning; with it, its default is written as well.
+        identifies: Whether the ledger knows a question by it. The identity of a question has domain, groups and the
+            parameters of the mechanism besides (`answer_key`).
+        always_written: Whether its default is written as JSON, as earlier versions did.
         not_in: Faces that do not offer it, and why.
     """
 
@@ -76,6 +83,9 @@ class QuestionField:
     longest: int | None = None
     most_labels: int | None = None
     label: str = ""
+    goes_with: str | None = None
+    identifies: bool = True
+    always_written: bool = False
     not_in: Mapping[Face, str] = field(default_factory=dict)
 
     @property
@@ -129,6 +139,39 @@ class QuestionField:
             return found
         return text
 
+    def is_default(self, value: object) -> bool:
+        """Whether a value of a `Question` is the one that it has where nothing is given."""
+        return self.default is not ... and value == self.convert(self.default)
+
+    def to_json(self, value: object) -> dict[str, Any]:
+        """JSON fields of a value: columns as a list, a number as a decimal and exactly; an object has none."""
+        if isinstance(value, Fraction):
+            return decimal_and_exact_fields(self.name, value)
+        if self.kind is ValueKind.LIST:
+            return {self.name: value if isinstance(value, str) else None}
+        if self.kind is ValueKind.COLUMNS:
+            return {self.name: list(_several(value))}
+        return {
+            self.name: value
+            if value is None or self.kind is not ValueKind.TEXT or isinstance(value, str)
+            else self.default
+        }
+
+    def from_json(self, values: Mapping[str, Any]) -> object:
+        """The value from the result of `to_json`, of this version or an earlier one; the default where it is missing.
+
+        Raises:
+            KeyError: A field that has no default is missing.
+        """
+        if self.default is ...:
+            return values[self.name]
+        found = values.get(self.name + EXACT, values.get(self.name, self.default))
+        if self.kind in (ValueKind.EPSILON, ValueKind.DELTA) and found is not None:
+            return Fraction(found)
+        if self.kind is ValueKind.COLUMNS:
+            return () if found is None else _several(found)
+        return bool(found) if self.kind is ValueKind.FLAG else found
+
 
 _FLAGS = {True: True, False: False, "true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}
 _NO_ROWS = {Face.PLAN: "a plan reads no rows"}
@@ -136,7 +179,9 @@ _USERS_ONLY = {Face.PLAN: "a plan is about numbers of users"}
 _ONE_GROUP = {Face.PLAN: "a plan is for one group: --users says how many are in it"}
 
 _ROWS = (
-    QuestionField("k", ValueKind.COUNT, "The number of items wanted.", ..., LARGEST_K, label="How many"),
+    QuestionField(
+        "k", ValueKind.COUNT, "The number of items wanted.", ..., LARGEST_K, label="How many", always_written=True
+    ),
     QuestionField(
         "user",
         ValueKind.TEXT,
@@ -146,8 +191,15 @@ _ROWS = (
             Face.PRICE: "a price does not depend on whose presence is hidden: the ledger knows the column",
             Face.HTTP: "the owner says in the configuration which column holds the user",
         },
+        always_written=True,
     ),
-    QuestionField("item", ValueKind.COLUMNS, "The column that holds the item; several columns make a tuple.", "item"),
+    QuestionField(
+        "item",
+        ValueKind.COLUMNS,
+        "The column that holds the item; several columns make a tuple.",
+        "item",
+        always_written=True,
+    ),
     QuestionField(
         "where",
         ValueKind.TEXT,
@@ -155,6 +207,7 @@ _ROWS = (
         longest=20_000,
         label="Filter",
         not_in=_NO_ROWS,
+        always_written=True,
     ),
     QuestionField(
         "epsilon",
@@ -162,6 +215,8 @@ _ROWS = (
         "The total ε of this answer, such as 1 or 0.5; with a ledger: a tenth of the budget unless given.",
         longest=40,
         label="ε of this answer",
+        identifies=False,
+        always_written=True,
     ),
     QuestionField(
         "delta",
@@ -169,12 +224,27 @@ _ROWS = (
         "The total δ of this answer, such as 1e-8; with a ledger: a 500th of the budget's unless given.",
         longest=40,
         label="δ of this answer",
+        identifies=False,
+        always_written=True,
     ),
     QuestionField(
-        "mechanism", ValueKind.TEXT, "A name from `crestline mechanisms`, or auto.", AUTO, longest=60, label="Mechanism"
+        "mechanism",
+        ValueKind.TEXT,
+        "A name from `crestline mechanisms`, or auto.",
+        AUTO,
+        longest=60,
+        label="Mechanism",
+        identifies=False,
+        always_written=True,
     ),
     QuestionField(
-        "k_bar", ValueKind.COUNT, "The number of items that the mechanism may see.", None, LARGEST_K_BAR, label="k_bar"
+        "k_bar",
+        ValueKind.COUNT,
+        "The number of items that the mechanism may see.",
+        None,
+        LARGEST_K_BAR,
+        label="k_bar",
+        always_written=True,
     ),
     QuestionField(
         "contribution",
@@ -183,6 +253,7 @@ _ROWS = (
         None,
         LARGEST_CONTRIBUTION,
         label="Items counted of each user",
+        always_written=True,
     ),
     QuestionField(
         "counts",
@@ -191,6 +262,8 @@ _ROWS = (
         False,
         label="Release noisy counts, too",
         not_in={Face.PLAN: "a plan compares selections"},
+        identifies=False,
+        always_written=True,
     ),
     QuestionField(
         "coverage",
@@ -206,6 +279,7 @@ _ROWS = (
         longest=220,
         label="Rank by",
         not_in=_USERS_ONLY,
+        always_written=True,
     ),
     QuestionField(
         "clip",
@@ -215,6 +289,8 @@ _ROWS = (
         LARGEST_CLIP,
         label="Clip",
         not_in=_USERS_ONLY,
+        always_written=True,
+        goes_with="score",
     ),
     QuestionField(
         "domain",
@@ -223,8 +299,15 @@ _ROWS = (
         longest=64,
         label="All items are",
         not_in={Face.PLAN: "a public list has no rows to read: --public-items says that there is one"},
+        identifies=False,
     ),
-    QuestionField("ordered", ValueKind.FLAG, "A list, the most popular first; or a set, if that names more.", True),
+    QuestionField(
+        "ordered",
+        ValueKind.FLAG,
+        "A list, the most popular first; or a set, if that names more.",
+        True,
+        identifies=False,
+    ),
     QuestionField(
         "passes",
         ValueKind.COUNT,
@@ -232,6 +315,7 @@ _ROWS = (
         None,
         1,
         label="Read the table in one pass",
+        identifies=False,
     ),
     QuestionField(
         "period",
@@ -249,7 +333,13 @@ _ROWS = (
         not_in=_NO_ROWS,
     ),
     QuestionField(
-        "until", ValueKind.TEXT, "The last period to read; with since.", longest=10, label="To", not_in=_NO_ROWS
+        "until",
+        ValueKind.TEXT,
+        "The last period to read; with since.",
+        longest=10,
+        label="To",
+        not_in=_NO_ROWS,
+        goes_with="since",
     ),
     QuestionField(
         "last",
@@ -281,6 +371,7 @@ _ROWS = (
         1,
         LARGEST_CONTRIBUTION,
         label="Groups of each user",
+        goes_with="by",
     ),
     QuestionField(
         "groups",
@@ -290,6 +381,8 @@ _ROWS = (
         most_labels=10_000,
         label="All groups are",
         not_in=_ONE_GROUP,
+        goes_with="by",
+        identifies=False,
     ),
     QuestionField(
         "floor",
@@ -299,6 +392,7 @@ _ROWS = (
         LARGEST_CONTRIBUTION,
         label="Users that an item of a group needs",
         not_in=_NO_ROWS,
+        goes_with="by",
     ),
 )
 FIELDS: Mapping[str, QuestionField] = MappingProxyType({row.name: row for row in _ROWS})

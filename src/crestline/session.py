@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from crestline.answer.answer import Answer
 from crestline.answer_key import Identity, check_version, find_stored
 from crestline.ask import ask
-from crestline.exact_numbers import whole_number
+from crestline.errors import QuestionError
+from crestline.exact_numbers import Exact, whole_number
 from crestline.ledger.budget import Budget
 from crestline.ledger.budget_fractions import Remaining
 from crestline.ledger.ledger import Ledger
@@ -21,10 +23,13 @@ from crestline.randomness.entropy import Entropy, system
 from crestline.sources import Source, open_source
 from crestline.sources.open import needs_table
 from crestline.sources.pool import Pool
+from crestline.words import LONGEST_DESCRIPTION, LONGEST_TITLE, NO_WORDS, Words, check_text
 
 if TYPE_CHECKING:
     from crestline.ledger.storage.store import Store
     from crestline.reports.report import ReportRun
+    from crestline.sql_questions.result import SqlResult
+    from crestline.sql_questions.statement import Parameter
 
 _RECENT = 20  # entries of a ledger that are searched for the last answer
 Address = str | os.PathLike[str]
@@ -98,6 +103,87 @@ def top_k(
             payer.close()
 
 
+class SqlOptions(TypedDict, total=False):
+    """Arguments of a question that a SQL text does not state."""
+
+    epsilon: Exact | None
+    delta: Exact | None
+    clip: int | None
+    contribution: int | None
+    mechanism: str
+    period: str | None
+    since: str | None
+    until: str | None
+    last: int | None
+    open: bool
+
+
+class SqlCallOptions(SqlOptions, total=False):
+    """The same, and arguments of `top_k` that no question states."""
+
+    dataset: str | None
+    analyst: str | None
+    version: str | None
+    entropy: Entropy | None
+
+
+def sql(
+    text: str,
+    data: object,
+    *,
+    user: str,
+    parameters: Sequence[Parameter] = (),
+    table: str | None = None,
+    ledger: Ledger | Address | None = None,
+    **options: Unpack[SqlCallOptions],
+) -> SqlResult:
+    """Answer a SQL query as a question; nothing of the text is executed.
+
+    `SELECT item, COUNT(DISTINCT user) FROM t GROUP BY item ORDER BY 2 DESC LIMIT 10` is `top_k(k=10, counts=True)`. The
+    same text with EXPLAIN is not answered here: a price is that of a ledger, see `Dataset.sql`.
+
+    Args:
+        text: The query; `$1` or `?` are parameters.
+        data: Source of the rows, as in `top_k`.
+        user: Column of the user, whose presence is hidden.
+        parameters: Values of the parameters.
+        table: Table to ask, with a database URL; the text may use any name where there is one table.
+        ledger: Ledger, or its address, as in `top_k`.
+        **options: Arguments of `top_k` that the text does not state, such as epsilon, delta and clip.
+
+    Returns:
+        Columns and rows as the text names them, and the answer.
+
+    Raises:
+        SqlError: The text is no question; the message says what to write instead.
+        CrestlineError: As `top_k`.
+    """
+    from crestline.sql_questions.reader import SqlTable
+    from crestline.sql_questions.result import answer_result, known_result
+    from crestline.sql_questions.statement import Kind, read_statement
+
+    statement = read_statement(text, SqlTable(user, table), parameters=parameters)
+    if statement.kind is Kind.NOTHING:
+        return known_result(statement)
+    if statement.kind is Kind.PRICE:
+        raise QuestionError("EXPLAIN shows a price, and a price is that of a ledger: connect(…).dataset(…).sql(…)")
+    fields = _join_options(statement.fields, {**options, "user": user})
+    answer = top_k(data, table=table, ledger=ledger, **fields)
+    return answer_result(statement, answer)
+
+
+def _join_options(fields: QuestionFields, options: Mapping[str, object]) -> QuestionFields:
+    """The fields that a SQL text states, with those that it does not.
+
+    Raises:
+        QuestionError: A field is stated twice.
+    """
+    twice = sorted(name for name in options if name in fields and options[name] is not None)
+    if twice:
+        raise QuestionError(f"{twice[0]} is stated in the text and as an argument: leave one of them out")
+    return cast("QuestionFields", {**options, **fields})
+
+
 def connect(source: object, *, ledger: Address | None = None) -> Connection:
     """Connect to data whose questions are charged to one ledger; nothing is opened before a data set is asked for.
 
@@ -125,7 +211,7 @@ class Connection:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_memory", None if self.ledger is not None else _store_in_memory())
 
-    def dataset(
+    def dataset(  # noqa: PLR0913 -- as many parameters as an owner may state
         self,
         name: str,
         *,
@@ -135,6 +221,9 @@ class Connection:
         version: str | None = None,
         entropy: Entropy | None = None,
         users: int | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        words: Mapping[str, object] | None = None,
     ) -> Dataset:
         """Open a data set: one table with its user column and its budget, which are fixed when it is first opened.
 
@@ -148,6 +237,11 @@ class Connection:
             entropy: Source of random bits; the operating system's generator by default.
             users: Approximate number of users, if that is public: answers and prices then warn of a δ that is not far
                 below one divided by it.
+            title: What the data set is called in titles; its name by default.
+            description: What its rows are, in a sentence or two.
+            words: What users and columns are called, such as {"user": "customers", "sku": ["product", "products"],
+                "verb": "bought by"}: one word (a plural if it ends in s), or singular and plural. `Answer.heading` says
+                the question in these words.
 
         Returns:
             The data set; opened again, it has the same ledger.
@@ -159,11 +253,22 @@ class Connection:
             LedgerError: The ledger cannot be read or written.
         """
         label = None if version is None else check_version(version)
-        in_database = needs_table(self.source)
+        vocabulary, in_database = Words.from_mapping(words), needs_table(self.source)
         source = Pool(lambda: open_source(self.source, table=name)) if in_database else open_source(self.source)
         number = None if users is None else whole_number(users, "users")
         ledger = self._ledger(name, budget, user)
-        return Dataset(source, user, ledger, contribution, entropy or system(), label, number)
+        return Dataset(
+            source,
+            user,
+            ledger,
+            contribution,
+            entropy or system(),
+            label,
+            number,
+            title=name if title is None else check_text(title, "title", LONGEST_TITLE),
+            description=None if description is None else check_text(description, "description", LONGEST_DESCRIPTION),
+            words=vocabulary,
+        )
 
     def _ledger(self, name: str, budget: Budget, user: str) -> Ledger:
         """Ledger of a data set, created if there is none."""
@@ -185,6 +290,9 @@ class Dataset:
         entropy: Source of random bits.
         version: Public label of the data.
         users: Approximate number of users, if that is public.
+        title: What the data set is called in titles.
+        description: What its rows are.
+        words: What the owner calls users and columns.
     """
 
     source: Source
@@ -194,6 +302,9 @@ class Dataset:
     entropy: Entropy
     version: str | None = None
     users: int | None = None
+    title: str | None = None
+    description: str | None = None
+    words: Words = NO_WORDS
 
     @with_question_fields
     def top(self, *, analyst: str | None = None, **question: Unpack[QuestionFields]) -> Answer:
@@ -212,7 +323,7 @@ class Dataset:
         Raises:
             CrestlineError: As `top_k`.
         """
-        return ask(
+        answer = ask(
             self._prepare_question(question, analyst),
             source=self.source,
             entropy=self.entropy,
@@ -220,6 +331,7 @@ class Dataset:
             analyst=analyst,
             version=self.version,
         )
+        return answer.replace_fields(title=answer.question.words(self.words))
 
     @with_question_fields
     def price(self, *, analyst: str | None = None, **question: Unpack[QuestionFields]) -> Price:
@@ -238,6 +350,43 @@ class Dataset:
         stored = find_stored(self.ledger, known, analyst, record=False)
         payers = paying_accounts(self.ledger, analyst, prepared.period_charge)
         return price(prepared, payers, stored=stored is not None)
+
+    def sql(
+        self,
+        text: str,
+        *,
+        parameters: Sequence[Parameter] = (),
+        analyst: str | None = None,
+        **options: Unpack[SqlOptions],
+    ) -> SqlResult:
+        """Answer a SQL query as a question, charged to the budget of this data set; with EXPLAIN, its price.
+
+        Args:
+            text: The query, on the table with the name of this data set; `$1` or `?` are parameters.
+            parameters: Values of the parameters.
+            analyst: Analyst who pays.
+            **options: Arguments of `top` that the text does not state, such as epsilon, delta and clip.
+
+        Returns:
+            Columns and rows as the text names them, and the answer.
+
+        Raises:
+            SqlError: The text is no question; the message says what to write instead. Nothing is charged.
+            CrestlineError: As `top`.
+        """
+        from crestline.sql_questions.reader import SqlTable
+        from crestline.sql_questions.result import answer_result, known_result, price_result
+        from crestline.sql_questions.statement import Kind, read_statement
+
+        table = SqlTable(self.user, self.ledger.dataset)
+        calendar = self.ledger.budget.calendar
+        statement = read_statement(text, table, parameters=parameters, calendar=calendar)
+        if statement.kind is Kind.NOTHING:
+            return known_result(statement)
+        fields = _join_options(statement.fields, options)
+        if statement.kind is Kind.PRICE:
+            return price_result(statement, str(self.price(analyst=analyst, **fields)))
+        return answer_result(statement, self.top(analyst=analyst, **fields))
 
     def _prepare_question(self, fields: QuestionFields, analyst: str | None) -> Prepared:
         """The question with its mechanism; what it does not state comes from the data set and its budget."""

@@ -29,7 +29,8 @@ def lines(answer: Answer) -> list[str]:
 def test_five_lines() -> None:
     answer = made(FULL, counts=[90, 50, 49, 20, 1], spread=7.2, bill=BILL)
     assert lines(answer) == [
-        "Answered: all 5 (the 5 most popular 'venue' in checkins.csv), the most popular first as far as noise allows.",
+        "Answered: all 5 (the 5 values of 'venue' with the most users, in checkins.csv), the most popular first as "
+        "far as noise allows.",
         "Needed: a lead of about 121 users over rank 26, to be named with 95% probability. It follows from the "
         "parameters, not from the data.",
         "Counts: ±8 users (95% of the noise stays within). Ranks follow the counts: 1 pair of neighbours is too close "
@@ -54,13 +55,21 @@ def test_experts_words_stay_out() -> None:
 @pytest.mark.parametrize(
     ("items", "k", "said"),
     [
-        (("a",), 1, "Answered: the one asked for (the most popular 'venue' in checkins.csv)."),
-        ((), 1, "Answered: none of the most popular 'venue' in checkins.csv; then it stopped on purpose"),
-        (("a", "b"), 5, "Answered: 2 of the 5 most popular 'venue' in checkins.csv, the most popular first"),
+        (("a",), 1, "Answered: the one asked for (the value of 'venue' with the most users, in checkins.csv)."),
+        (
+            (),
+            1,
+            "Answered: none of the value of 'venue' with the most users, in checkins.csv; then it stopped on purpose",
+        ),
+        (
+            ("a", "b"),
+            5,
+            "Answered: 2 of the 5 values of 'venue' with the most users, in checkins.csv, the most popular first",
+        ),
         (
             frozenset({"a", "b"}),
             2,
-            "Answered: all 2 (the 2 most popular 'venue' in checkins.csv), as a set: their order",
+            "Answered: all 2 (the 2 values of 'venue' with the most users, in checkins.csv), as a set: their order",
         ),
     ],
 )
@@ -136,7 +145,7 @@ def test_counts_with_intervals_of_their_own_cost_nothing() -> None:
     assert "users, counting at most 5 of each 'user', each within" in lines(bounded)[2]
 
 
-def test_a_look_is_told_to_analysts_as_a_number_and_to_experts_with_its_mechanisms() -> None:
+def test_a_noisy_query_is_a_number_for_analysts_and_names_its_mechanisms_for_experts() -> None:
     looked = made(FULL, route=Route(lead=526, spread=298, needed=248, taken="RestrictedGumbel", other="Sieve"))
     assert lines(looked)[1] == (
         "Noisy query: item 5 leads rank 26 by 526 (±298) users. The promise includes this query, which decided how "

@@ -159,7 +159,7 @@ def test_time_is_kept() -> None:
     assert report.releases < 1_000_000
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     heard: list[tuple[str, float]] = []
     tested = prepare_subject(LimitedDomain(1, 3, 1, "0.01"), replay("told"))
     attack(tested, releases=30_000, seconds=600.0, tell=lambda *what: heard.append(what))

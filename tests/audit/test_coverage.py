@@ -136,7 +136,7 @@ def test_the_price_of_one_number_is_caught_where_both_move() -> None:
         assert (excess(one, other, 2.0) > 0.1) is caught
 
 
-def test_silence_where_there_is_nobody_is_caught() -> None:
+def test_silence_where_there_is_no_user_is_caught() -> None:
     """The twin that publishes zeros without noise where nobody is there."""
     one = {"nothing": np.outer(noise(ONE_PERIOD, 0), noise(ONE_PERIOD, 1))}
     silent = {"nothing": np.zeros((2 * REACH + 1, 2 * REACH + 1))}

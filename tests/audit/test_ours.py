@@ -14,7 +14,7 @@ from tests.audit.ours import NAMES, made
 
 from crestline.audit.attack import pairs_to_attack
 from crestline.audit.target import prepare_subject
-from crestline.audit.testers.limits import AttackLimits
+from crestline.audit.testers.attack_limits import AttackLimits
 from crestline.audit.testers.statistical import StatisticalTester
 from crestline.randomness.entropy import system
 

@@ -13,7 +13,7 @@ from tests.audit.program import Program, Row, rows, table
 
 import crestline as cl
 from crestline.audit.neighbours import HistogramShape, NeighbourPair
-from crestline.audit.testers.limits import AttackLimits
+from crestline.audit.testers.attack_limits import AttackLimits
 from crestline.audit.testers.special_pairs import SpecialPairs
 from crestline.audit.testers.statistical import StatisticalTester
 from crestline.errors import BudgetExhausted, MechanismError, QuestionError
@@ -80,7 +80,7 @@ def test_a_bound_that_is_not_enforced_is_noticed(monkeypatch: pytest.MonkeyPatch
     assert most_moved(BUSY, 3, bytes(32)) == 8
 
 
-def test_a_mechanism_may_not_assume_a_bound_that_nobody_enforces() -> None:
+def test_a_mechanism_may_not_assume_a_bound_that_is_not_enforced() -> None:
     """The promise of a mechanism with a contribution bound is void when the question does not enforce it."""
     bounded = cl.mechanisms.LimitedDomain(1, 3, 1, "0.01", 1)
     source = table(rows(BUSY, True))

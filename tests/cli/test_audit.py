@@ -88,7 +88,7 @@ def test_a_program_that_a_row_can_stop_ends_with_one(capsys: pytest.CaptureFixtu
 
 @pytest.mark.full
 @pytest.mark.slow
-def test_our_own_program_tells_nobody_apart(capsys: pytest.CaptureFixture[str]) -> None:
+def test_our_own_program_does_not_distinguish_neighbours(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["audit", "--seconds", "3000", "--format", "json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["found"] == []
@@ -108,7 +108,7 @@ def test_a_program_that_says_the_same_always_ends_with_zero(capsys: pytest.Captu
         (["mechanisms_here"], "MODULE:OBJECT"),
         (["mechanisms_here.py:Open", "--plot", "worst.txt"], ".svg or .png"),
         (["mechanisms_here.py:Open", "--program", "mechanisms_here.py:still"], "not both"),
-        (["--program", "mechanisms_here.py:number"], "no function"),
+        (["--program", "mechanisms_here.py:number"], "is not a function"),
     ],
 )
 def test_what_cannot_run_ends_with_two(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,7 +70,7 @@ def test_duckdb_is_interrupted_and_the_question_stays_charged(tmp_path: Path, le
     assert held(ledger)
 
 
-def test_a_server_is_told_to_cancel_the_statement(postgres_database: str, ledger: Path) -> None:
+def test_a_server_is_asked_to_cancel_the_statement(postgres_database: str, ledger: Path) -> None:
     with psycopg.connect(postgres_database, autocommit=True) as connection:
         connection.execute(
             'create view slow as select b % 7 as "user", a % 5 as item '

@@ -52,13 +52,13 @@ def test_a_theorem_leads_to_a_proof() -> None:
         assert "](" in proof or code == "–", f"{number} is in the code and proven nowhere"
 
 
-def test_no_number_is_told_twice() -> None:
+def test_no_number_has_two_anchors() -> None:
     for page in set(HOMES.values()):
         found = re.findall(r'<a id="([^"]+)"></a>', (DOCS / page).read_text(encoding="utf-8"))
         assert len(found) == len(set(found)), page
 
 
-def test_every_mechanism_states_a_theorem_that_is_told() -> None:
+def test_every_mechanism_states_a_theorem_of_the_reference() -> None:
     from crestline import mechanisms
 
     told = anchors(DOCS / "reference" / "theorems.md")

@@ -12,7 +12,7 @@ from reproduction.report.figures import figures, section
 TEXT = TEMPLATE.read_text(encoding="utf-8")
 
 
-def test_every_name_of_the_template_stands_for_something_and_none_is_left_over() -> None:
+def test_every_name_of_the_template_has_a_value_and_none_is_left_over() -> None:
     assert set(re.findall(r"\{\{([\w.]+)\}\}", TEXT)) == set(figures())
 
 

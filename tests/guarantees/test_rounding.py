@@ -50,7 +50,7 @@ def test_a_bound_that_is_not_finite_is_no_bound() -> None:
         decimal_above(arb("inf"))
 
 
-def test_numbers_closer_to_zero_than_anybody_asks_for() -> None:
+def test_numbers_closer_to_zero_than_a_question_asks_for() -> None:
     """e^-10^7 has millions of digits; rounded outwards it is one short number."""
     with precision():
         tiny = (-(arb(10) ** 7)).exp()
@@ -70,7 +70,7 @@ def test_a_gaussian_that_hides_almost_everything_can_be_accounted_for() -> None:
 
 
 @pytest.mark.parametrize("bits", [3980, 3986, 3990, 3999, 4000, 4001, 4100])
-def test_the_smallest_number_is_outside_whatever_it_stands_for(bits: int) -> None:
+def test_the_smallest_number_is_outside_whatever_it_was_rounded_from(bits: int) -> None:
     with precision():
         for point in (arb(2) ** -bits, -(arb(2) ** -bits), arb(3) / arb(2) ** (bits + 2)):
             assert decimal_below(point) <= Fraction(int(point.man_exp()[0])) * Fraction(2) ** int(point.man_exp()[1])

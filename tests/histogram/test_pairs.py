@@ -72,7 +72,7 @@ def test_users_keep_at_most_the_cap_and_their_weight_depends_on_what_they_keep(
 
 
 @given(pairs, st.integers(1, 4), st.integers(2, 4))
-def test_above_a_floor_only_items_that_so_many_users_keep_are_observed(
+def test_above_a_floor_only_items_with_that_number_of_users_are_observed(
     rows: list[tuple[int, int]], cap: int, floor: int
 ) -> None:
     """Kept are those after the cap, and of each the same score is left, less one user fewer than the floor."""

@@ -60,7 +60,7 @@ def test_an_analyst_with_a_budget_is_served_what_they_paid_for(make_ledger: Make
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_whoever_asks_again_is_served_or_charged_in_one_step(make_ledger: MakeLedger, own: bool) -> None:
+def test_a_repeated_question_is_served_or_charged_in_one_step(make_ledger: MakeLedger, own: bool) -> None:
     """Analysts with budgets of their own are served what they paid for; where there are none, all share the answers."""
     ledger = make_ledger(small_budget(), analysts=dict.fromkeys(("ann", "bob"), small_budget()) if own else None)
 

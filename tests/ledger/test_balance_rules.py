@@ -92,7 +92,7 @@ def test_a_refusal_of_counted_items_speaks_of_items_and_questions() -> None:
         balance_rules.reserve(held, repeat_step(BoundedRange(Fraction(1, 100)), 1))
 
 
-def test_nobody_settles_above_the_reservation() -> None:
+def test_a_settlement_never_exceeds_its_reservation() -> None:
     held, reserved = balance_rules.reserve(balance(), drawn(3))
     with pytest.raises(BudgetError, match="stays charged"):
         balance_rules.settle(held, reserved, drawn(4))

@@ -98,7 +98,7 @@ def test_names_may_have_200_characters() -> None:
         assert ledger.reserve(drawn(1), analyst="y" * 200).analyst == "y" * 200
 
 
-def test_who_has_a_budget_of_their_own_is_told_of_that_one_first(make_ledger: MakeLedger) -> None:
+def test_an_analyst_with_a_budget_of_their_own_is_shown_that_one_first(make_ledger: MakeLedger) -> None:
     """Where the shared one is what ran out, the error says that it is shared: a face can keep its numbers back."""
     ledger = make_ledger(small_budget(10), analysts={"ann": small_budget(9), "bob": small_budget(2)})
     ledger.reserve(drawn(8), analyst="ann")

@@ -28,7 +28,7 @@ from crestline.ledger.report import (
     entry_row,
     period_calendar,
 )
-from crestline.ledger.storage.queries import Account
+from crestline.ledger.storage.rows import Account
 
 QUESTION = {"k": 3, "item": ["venue"]}
 

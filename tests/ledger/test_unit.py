@@ -99,7 +99,7 @@ def test_ledgers_that_were_opened_without_users_take_those_of_the_first_question
         assert first.verify().ok
 
 
-def test_whoever_is_first_decides_for_all(make_ledger: MakeLedger) -> None:
+def test_of_questions_at_once_the_first_decides_the_unit(make_ledger: MakeLedger) -> None:
     """Eight threads with a column each start at once: one is charged, seven are refused."""
     ledger, start = make_ledger(small_budget()), Barrier(8)
 

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.ledger.conftest import Clock, drawn, small_budget
@@ -226,7 +227,7 @@ def test_a_charge_over_budget_is_found(path: Path) -> None:
 def test_only_a_checksum_finds_ledgers_rewritten_from_end_to_end(path: Path, tmp_path: Path) -> None:
     with Ledger.open(path) as ledger:
         checksum = ledger.verify().checksum
-        assert ledger.verify().seal == checksum
+        assert ledger.verify().checksum == checksum
     assert checksum.startswith("11:")
     forge = edit_body(7, lambda content: content.update(question={"k": 999}))
     assert verified(path, forge, rewrite).ok  # without a secret outside, nobody can tell
@@ -294,14 +295,26 @@ def test_a_budget_that_is_opened_twice_is_found(path: Path) -> None:
     assert "entry 11: data set 'sales' is opened twice" in found.findings
 
 
-@pytest.mark.parametrize(("receipt", "found"), [(11, False), (9, True), (999, True)])
-def test_only_what_is_reserved_can_be_taken_up(path: Path, receipt: int, found: bool) -> None:
-    """Entry 11 is a reservation that is open, entry 9 one that was settled."""
+@pytest.mark.parametrize(("receipt", "found"), [(12, False), (11, True), (9, True), (999, True)])
+def test_only_what_is_reserved_ahead_can_be_taken_up(path: Path, receipt: int, found: bool) -> None:
+    """Entry 12 is made ahead, entry 11 a reservation of a question that runs, entry 9 one that was settled."""
     with Ledger.open(path) as ledger:
-        assert ledger.begin(11, {}) is not None
-    column = sql("UPDATE crestline_entries SET receipt = ? WHERE sequence = 12", receipt)
-    faults = verified(path, edit_body(12, lambda content: content.update(receipt=receipt)), column, rewrite).findings
-    assert ("entry 12: it takes up what is not reserved, or was taken up already" in faults) is found
+        ahead = ledger.reserve(drawn(1), question={"ahead": True})
+        assert ledger.begin(ahead.number, {"ahead": True}) is not None
+    column = sql("UPDATE crestline_entries SET receipt = ? WHERE sequence = 13", receipt)
+    faults = verified(path, edit_body(13, lambda content: content.update(receipt=receipt)), column, rewrite).findings
+    assert ("entry 13: it takes up what is not reserved ahead, or was taken up already" in faults) is found
+
+
+def test_a_settlement_of_what_was_reserved_ahead_and_never_taken_up_is_found(path: Path) -> None:
+    with Ledger.open(path) as ledger:
+        ledger.settle(ledger.reserve(drawn(1), question={"k": 1}), drawn(1))
+
+    def say_ahead(content: dict[str, Any]) -> None:
+        content["question"]["ahead"] = True
+
+    faults = verified(path, edit_body(12, say_ahead), rewrite).findings
+    assert "entry 13: it settles what was reserved ahead and not taken up" in faults
 
 
 def test_a_kind_that_is_not_known_is_found(path: Path) -> None:

@@ -21,7 +21,7 @@ from crestline.ledger.verify import verify
 from crestline.sources.engine.runner import Runner, fetch_rows
 
 
-def test_it_is_given_back_in_full_to_everybody_who_paid(make_ledger: MakeLedger) -> None:
+def test_it_is_given_back_in_full_to_every_payer(make_ledger: MakeLedger) -> None:
     ledger = make_ledger(small_budget(), analysts={"ann": small_budget()})
     kept = ledger.reserve(drawn(1), analyst="ann")
     receipt = ledger.reserve(drawn(3), question={"k": 3}, data_version="v1", analyst="ann")
@@ -47,6 +47,24 @@ def test_it_ends_once(make_ledger: MakeLedger) -> None:
         with pytest.raises(LedgerError, match=words):
             ledger.settle(ended, drawn(1))
     assert ledger.spent().loss == EPSILON
+
+
+def test_only_what_was_reserved_ahead_is_taken_up_and_it_must_be(make_ledger: MakeLedger) -> None:
+    """Being taken up once is a property of the ledger, and not of whoever asks."""
+    ledger, question = make_ledger(small_budget()), {"k": 1, "ahead": True}
+    running, ahead = ledger.reserve(drawn(1), question={"k": 1}), ledger.reserve(drawn(1), question=question)
+    assert ledger.begin(running.number, {"k": 1}) is None  # another process is asking it
+    with pytest.raises(LedgerError, match="was made ahead and is not taken up"):
+        ledger.settle(ahead, drawn(1), answer=["a"])
+    with pytest.raises(LedgerError, match="was made ahead and is not taken up"):
+        ledger.void(ahead)
+    taken = ledger.begin(ahead.number, question)
+    assert taken is not None
+    with pytest.raises(LedgerError, match="it is taken up once"):
+        ledger.begin(ahead.number, question)
+    ledger.settle(taken, drawn(1), answer=["a"])
+    ledger.settle(running, drawn(1), answer=["a"])
+    assert ledger.verify().findings == ()
 
 
 def test_what_was_reserved_ahead_waits_until_it_is_asked_or_given_back(make_ledger: MakeLedger) -> None:
@@ -134,7 +152,7 @@ def ledger_in(folder: Path) -> Killing:
     return Killing(made._store, made.dataset)
 
 
-def test_a_connection_that_dies_between_the_charge_and_the_first_statement_costs_nobody(
+def test_a_connection_that_dies_between_the_charge_and_the_first_statement_costs_nothing(
     loans: str, tmp_path: Path
 ) -> None:
     ledger = ledger_in(tmp_path)

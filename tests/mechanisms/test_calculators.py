@@ -65,7 +65,7 @@ def test_chances_are_ninety_five_percent_unless_asked(mechanism: Any) -> None:
         assert mechanism.shortfall() == mechanism.shortfall(0.05) < mechanism.shortfall(0.04)
 
 
-def test_nothing_is_done_that_nobody_asked_for() -> None:
+def test_nothing_is_computed_that_was_not_asked_for() -> None:
     """No slack, no coarser grid, every item ranked and seen, unless the caller says so."""
     made: list[Any] = [*MADE, JointExponential(3, 1), LimitedDomainGauss(2, 9, 4, "1e-3", 3, counts=True)]
     for mechanism in made:
@@ -166,7 +166,7 @@ def test_a_lipschitz_margin_is_exact(noise: str, chance: float) -> None:
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_nobody_needs_less_than_no_lead(noise: str) -> None:
+def test_a_winning_margin_is_never_negative(noise: str) -> None:
     assert 0 <= winning_margin(LAWS[noise], 0.5) < 1e-12
     for chance in (1.0, 1.5, 0.4):
         with pytest.raises(ParameterError, match=f"less than one, not {chance}"):
@@ -224,7 +224,7 @@ SLOTS = [  # for each item wanted, fewest and most
 
 @pytest.mark.long
 @pytest.mark.parametrize(("kind", "fewest", "most"), SLOTS, ids=lambda part: getattr(part, "__name__", None))
-def test_slots_that_nobody_asked_for(kind: Any, fewest: int, most: int) -> None:
+def test_slots_that_were_not_asked_for(kind: Any, fewest: int, most: int) -> None:
     """As many for each item wanted as P9.1 and P12.1 say; never fewer with a bound on the items of one user."""
     free = kind.for_budget(k=3, epsilon=1, delta="1e-6")
     assert 3 * fewest <= free.k_bar <= 3 * most

@@ -16,7 +16,7 @@ from crestline.guarantees.accountants import total
 from crestline.guarantees.conversion import largest_rho
 from crestline.guarantees.guarantee import ZCDP, PureDP
 from crestline.histogram.histogram import Histogram
-from crestline.mechanisms.framework.slot_orders import orders_to_test
+from crestline.mechanisms.framework.testing_order import orders_to_test
 from crestline.mechanisms.limited_domain.fixed_threshold import FixedThreshold
 from crestline.mechanisms.limited_domain.gauss import LimitedDomainGauss, least_sigma
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain

@@ -35,7 +35,7 @@ def test_what_may_be_left_out_is_said_by_name() -> None:
         ], kind
 
 
-def test_slots_are_as_said_or_so_many_for_each_item() -> None:
+def test_slots_are_k_bar_or_a_multiple_of_k() -> None:
     assert PrivacyTotal(3, 1, 0).slots(5) == 15
     assert PrivacyTotal(3, 1, 0, k_bar=4).slots(5) == 4
     with pytest.raises(ParameterError, match="k is 3, k_bar is 2"):

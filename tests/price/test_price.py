@@ -172,7 +172,7 @@ def test_an_analyst_and_the_data_set_both_pay() -> None:
         data.price(**question, analyst="bob")
 
 
-def test_a_named_analyst_without_a_budget_of_their_own_is_told_what_the_data_set_has() -> None:
+def test_a_named_analyst_without_a_budget_of_their_own_is_shown_that_of_the_data_set() -> None:
     data = dataset(cl.Budget(epsilon=1, delta="1e-6", kind="pure"))
     answer = data.top(k=1, item="item", mechanism=LimitedDomain(1, 2, "0.25", "1e-9"), analyst="ann")
     assert answer.remaining == "75.0% (worth epsilon 0.75) is left, about 3 more like it"

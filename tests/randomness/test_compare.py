@@ -217,7 +217,7 @@ def test_an_order_is_certain_beyond_two_margins(filler: int) -> None:
     assert _largest_by_doubles(gaps(1.0, 2.0, 3.5, *low), 3, 0.5)[1].tolist() == [False]
 
 
-def test_whoever_is_certainly_among_the_largest_or_not_need_not_contend() -> None:
+def test_a_key_that_is_certainly_among_the_largest_or_not_need_not_contend() -> None:
     """Within two margins of the k-th largest trusted value, or not to be trusted."""
     values = np.array([[9.0, 5.0, 4.05, 3.95, 4.0, -50.0, 1.0]])
     edge = np.array([[False, False, False, False, True, True, False]])

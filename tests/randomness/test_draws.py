@@ -130,7 +130,7 @@ def test_hard_bits_agree_with_the_reference(name: str, seed: int) -> None:
             assert found[row].tolist() == sorted(range(6), key=lambda c: -truth[c])[:3]
 
 
-def test_the_first_rank_is_the_largest_of_so_many_copies() -> None:
+def test_the_first_rank_is_the_largest_of_its_copies() -> None:
     uniforms = replay("copies").uniforms(5, 2)
     single = Keys(EqualScores(2), GUMBEL, OnePerKey(uniforms, LogScores((3, 10**20))))
     with ctx.workprec(200):

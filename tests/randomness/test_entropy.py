@@ -148,6 +148,7 @@ def test_two_system_sources_differ() -> None:
     assert (system().words(4) != system().words(4)).all()
 
 
+@pytest.mark.engines
 def test_a_forked_child_draws_its_own_bits() -> None:
     source = system()
     source.words(1)
@@ -184,6 +185,7 @@ def test_threads_that_share_a_source_never_get_the_same_tail() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.engines
 def test_a_child_is_not_stopped_by_a_thread_that_is_not_there() -> None:
     source = system()
     with source._turn:  # type: ignore[attr-defined] # a draw that is going on in another thread

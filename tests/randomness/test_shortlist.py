@@ -208,7 +208,7 @@ def words_of(values: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("error", [0.0, 0.1])
-def test_whoever_may_reach_the_bar_stays(monkeypatch: pytest.MonkeyPatch, error: float) -> None:
+def test_a_key_that_may_reach_the_threshold_stays(monkeypatch: pytest.MonkeyPatch, error: float) -> None:
     """Keys right at the bar, and less than a margin below it: their scores may be off by as much."""
     monkeypatch.setattr(module, "_BLOCK", 1)
     scores = np.linspace(-3.0, 3.0, 64)
@@ -222,7 +222,7 @@ def zeros(index: int, bits: int) -> int:
     return 0
 
 
-def test_whoever_cannot_reach_the_bar_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_cannot_reach_the_threshold_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_BLOCK", 1)
     scores = np.linspace(-3.0, 3.0, 64)
     words = words_of(2.0 - scores - np.where(np.arange(64) % 2, 1e-2, 0.0)).reshape(1, 64)
@@ -237,7 +237,7 @@ def test_the_bar_of_a_pilot_is_certainly_reached() -> None:
     assert module._bar_from_prefix(noisy, 40) == best[39] - noisy.error
 
 
-def test_a_pilot_that_cannot_be_relied_on_leaves_nobody_out() -> None:
+def test_a_pilot_that_cannot_be_relied_on_leaves_no_key_out() -> None:
     """Words close to 0 among the first columns: had they counted as high, no key would reach the bar."""
     words = replay("low").words(COLUMNS).reshape(1, COLUMNS)
     words[0, :31] = 5

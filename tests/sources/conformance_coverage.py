@@ -91,6 +91,6 @@ class CoverageConformance:
         for labels in ([], ["a"], ["a", "b", "c"]):
             assert reached(source, one, labels) == expected(table, one, labels, there)
 
-    def test_nobody_at_all(self, engine: Engine) -> None:
+    def test_no_user_at_all(self, engine: Engine) -> None:
         table = crowd(TEXTS, pa.string()).slice(0, 0)
         assert reached(engine.source(table), question(coverage=True), ["a"]) == (0, 0)

@@ -136,7 +136,7 @@ class ViewConformance:
             every_view_agrees(pairs.pairs_in_buckets(KEY, np.zeros(BUCKETS, dtype=np.bool_)), set())
 
     @pytest.mark.parametrize("kind", ["decimal", "floating"])
-    def test_equal_numbers_share_a_bucket_whoever_wrote_them(self, engine: Engine, kind: str) -> None:
+    def test_equal_numbers_share_a_bucket_however_they_are_written(self, engine: Engine, kind: str) -> None:
         values = [Decimal("1.5"), Decimal("1.50"), Decimal("10")] if kind == "decimal" else [0.0, -0.0, 1.0]
         table = pa.table({"user": [1, 2, 3], "item": pa.array(values, ITEMS[kind][0])})
         with views(engine.source(table), question()) as pairs:
@@ -144,11 +144,14 @@ class ViewConformance:
             assert sorted(loads[loads > 0].tolist()) == [UNIT, 2 * UNIT]
             assert [pairs.observed_items(KEY, np.ones(1, dtype=np.int64)).score_of(rank) for rank in (0, 1)] == [2, 1]
 
-    def test_one_user_moves_each_view_by_what_the_theorems_say(self, engine: Engine) -> None:
+    @pytest.mark.parametrize("place", ["first", "middle", "last"])
+    def test_one_user_moves_each_view_by_what_the_theorems_say(self, engine: Engine, place: str) -> None:
         """The same table with one user more: P18.3 for the looks, P18.1 for the loads, P17.1 for the scores."""
         table = crowd(TEXTS, pa.string())
-        items = [*TEXTS[:6], *TEXTS[-6:], "of nobody else"]
-        more = pa.concat_tables([table, pa.table({"user": ["the one"] * len(items), "item": items})])
+        items = ["of nobody else", *TEXTS[-6:], *TEXTS[:6]]
+        before = {"first": 0, "middle": len(table) // 2, "last": len(table)}[place]
+        added = pa.table({"user": ["the one"] * len(items), "item": items})
+        more = pa.concat_tables([table.slice(0, before), added, table.slice(before)])
         weights, rounds = gaussian_weights(2, MANY), gaussian_weights(1, BUCKETS)
         with views(engine.source(table), question()) as without, views(engine.source(more), question()) as with_user:
             for rank in (1, 5, len(TEXTS)):

@@ -14,6 +14,7 @@ from crestline.sources.engine.dialects import clickhouse
 from crestline.sources.engine.dialects.functions import try_cast
 from crestline.sources.source import SlotSource
 from tests.servers import needs
+from tests.sources.between import refuses_all_items
 from tests.sources.conformance import ask, question
 from tests.sources.conforming import Conformance
 from tests.sources.engines import ClickHouse
@@ -65,6 +66,9 @@ class TestClickHouse(Conformance):
         client.set_client_setting("max_rows_to_group_by", 1)
         with pytest.raises(SourceError, match="no room left"):  # and not a part of the rows
             ask(source, question(2))
+
+    def test_all_observed_items_are_refused_and_auto_answers(self, engine: ClickHouse) -> None:
+        refuses_all_items(engine.source(pa.table({"user": [1, 2], "item": ["a", "a"]})))
 
     def test_a_role_that_may_change_no_setting_is_refused(self, engine: ClickHouse) -> None:
         client = client_of(engine.source(pa.table({"user": [1], "item": ["a"]})))

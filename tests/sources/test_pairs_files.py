@@ -16,7 +16,7 @@ from crestline.question import Question
 from crestline.sources import open_source
 from tests.sources.pairs import Outcome, Pair, PairSuite, difference, failed, outcome, question
 
-pytestmark = [pytest.mark.statistics, pytest.mark.usefixtures("way")]
+pytestmark = [pytest.mark.statistics, pytest.mark.usefixtures("way"), pytest.mark.sample(of="way")]
 
 Added = tuple[str, str, object, str, object]
 
@@ -66,7 +66,7 @@ def without(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Outcome]
 
 
 @pytest.mark.parametrize(("kind", "broken"), LINES, ids=[f"{kind}: {line.why}" for kind, line in LINES])
-def test_a_line_costs_nobody_but_its_user_anything(
+def test_a_line_changes_nothing_for_other_users(
     tmp_path: Path, without: dict[str, list[Outcome]], kind: str, broken: BrokenRow
 ) -> None:
     assert told_by(outcomes(lines(tmp_path, kind, broken), QUESTIONS), without[kind]) == []

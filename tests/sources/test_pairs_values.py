@@ -34,7 +34,7 @@ def told(with_user: SlotSource, without: SlotSource) -> list[str]:
 
 
 @pytest.mark.parametrize(("kind", "value"), [one[1:] for one in TYPED_VALUES], ids=[one[0] for one in TYPED_VALUES])
-def test_a_value_costs_nobody_but_its_user_anything(tmp_path: Path, kind: str, value: Any) -> None:
+def test_a_value_changes_nothing_for_other_users(tmp_path: Path, kind: str, value: Any) -> None:
     tables = arrow(kind, [value]), arrow(kind, [])
     assert told(*map(open_source, tables)) == []
     paths = [tmp_path / f"{side}.duckdb" for side in ("with", "without")]
@@ -49,14 +49,14 @@ class Unreadable:
 
 
 @pytest.mark.parametrize("value", ["\ud83d", Unreadable(), b"\xff", "te\0a", 10**400, float("nan"), None])
-def test_an_object_in_pandas_costs_nobody_but_its_user_anything(value: Any) -> None:
+def test_an_object_in_pandas_changes_nothing_for_other_users(value: Any) -> None:
     objects = pd.DataFrame(
         {"user": ["u1", "u2", "mallory"], "item": ["tea"] * 3, "value": pd.Series(["a", "b", value], dtype=object)}
     )
     assert told(open_source(objects), open_source(objects[:2])) == []
 
 
-def test_text_that_is_none_in_arrow_costs_nobody_but_its_user_anything() -> None:
+def test_text_that_is_none_in_arrow_changes_nothing_for_other_users() -> None:
     values = pa.chunked_array([pa.array(["a", "b"]), NO_TEXT])
     table = pa.table({"user": ["u1", "u2", "mallory"], "item": ["tea"] * 3, "value": values})
     assert told(open_source(table), open_source(table.slice(0, 2))) == []

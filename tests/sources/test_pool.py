@@ -70,7 +70,7 @@ def test_a_lost_connection_is_replaced_before_the_question_is_asked() -> None:
         assert source is server.opened[1]
 
 
-def test_after_a_failure_nobody_tries_again_for_a_while_and_then_one_does() -> None:
+def test_after_a_failure_no_thread_tries_again_for_a_while_and_then_one_does() -> None:
     server = Server()
     pool = server.pool(pause=5.0)
     server.opened[0].lost, server.up = True, False

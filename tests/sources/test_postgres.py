@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -20,7 +22,7 @@ from crestline.sources import open_source
 from crestline.sources.expression import score
 from crestline.sources.groups import group_histograms as group_tables
 from crestline.sources.groups import observed_scores as observed_groups
-from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, coverage_stays, views_stay
+from tests.sources.between import AFTER, BEFORE, DOMAIN, NAMED, answered, coverage_stays, refuses_all_items, views_stay
 from tests.sources.conformance import ask, question
 from tests.sources.conforming import Conformance
 from tests.sources.engines import Postgres
@@ -224,6 +226,21 @@ class TestPostgres(Conformance):
             source = open_source(backend.table("busy"))
             connection.execute("select 1")
             assert answered(source, lambda: prepared(engine, "delete from busy"), DOMAIN).items == NAMED
+            refuses_all_items(source)
+            connection.commit()
+            assert source.limits.snapshots
+
+    def test_a_statement_of_ours_is_no_transaction_of_somebody_else(self, engine: Postgres) -> None:
+        """What a question is answered by does not depend on whether another is being answered."""
+        prepared(engine, 'create table calm ("user" bigint, item bigint)')
+        source: Any = open_source(engine.url, table="calm")
+        with ThreadPoolExecutor() as pool:
+            asked = pool.submit(
+                lambda: source._runner._run(lambda: source._runner._engine.raw_sql("select pg_sleep(1)"))
+            )
+            time.sleep(0.3)
+            assert source.limits.snapshots
+            asked.result()
 
     def test_a_question_reads_only_whatever_the_connection_may(self, engine: Postgres) -> None:
         """A pooler may drop the options of the start, and a table of Ibis comes with a connection of its own."""

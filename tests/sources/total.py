@@ -54,7 +54,7 @@ def decimals(precision: int, scale: int) -> list[Decimal]:
     ]
 
 
-FLOATS = [0.0, -0.0, 0.1, 1.0, -2.5, 2.5, 2.0**53, 1e300, -1e300, 5e-324, math.inf, -math.inf]
+FLOATS = [math.nan, 0.0, -0.0, 0.1, 1.0, -2.5, 2.5, 2.0**53, 1e300, -1e300, 5e-324, math.inf, -math.inf]
 SEEN = [datetime(2026, 1, 31, 12, 0, 0), datetime(1969, 7, 20, 20, 17, 40), datetime(2026, 1, 31)]
 COLUMNS: dict[str, tuple[pa.DataType, list[Any], list[Any]]] = {
     # every engine has these
@@ -67,7 +67,7 @@ COLUMNS: dict[str, tuple[pa.DataType, list[Any], list[Any]]] = {
     "decimal(38,7)": (pa.decimal128(38, 7), decimals(38, 7), NUMBERS),
     "decimal(38,38)": (pa.decimal128(38, 38), decimals(38, 38), NUMBERS),
     "float64": (pa.float64(), FLOATS, NUMBERS),
-    "float32": (pa.float32(), [0.0, 0.5, 0.10000000149011612, 3.4028234663852886e38, -math.inf], NUMBERS),
+    "float32": (pa.float32(), [math.nan, 0.0, 0.5, 0.10000000149011612, 3.4028234663852886e38, -math.inf], NUMBERS),
     "date": (pa.date32(), [date(1, 1, 1), date(2026, 1, 31), date(9999, 12, 31)], DATES),
     "timestamp": (pa.timestamp("us"), [*SEEN, datetime(1, 1, 1), datetime(9999, 12, 31)], MOMENTS),
     "text": (pa.string(), [*TEXTS, "z\u200d"], TEXTS),
@@ -97,8 +97,8 @@ def literal_of(kind: pa.DataType, value: Any) -> Any:
 
 
 def expected(kind: pa.DataType, cell: Any, sign: str, value: Any) -> bool | None:
-    """What the comparison says of one cell; a moment that no timestamp in microseconds can hold is missing."""
-    if cell is None or (pa.types.is_timestamp(kind) and isinstance(cell, int)):
+    """What the comparison says of one cell; nan is missing, and a moment that no timestamp in microseconds can hold."""
+    if cell is None or cell != cell or (pa.types.is_timestamp(kind) and isinstance(cell, int)):
         return None
     return SIGNS[sign](cell.encode() if isinstance(cell, str) else cell, literal_of(kind, value))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.affected import ENGINES, ROOT, Graph, changed_since, start_of_branch
+from tools.affected import ENGINES, EVERYTHING, ROOT, Graph, changed_since, start_of_branch
 
 FILES = {
     "src/crestline/__init__.py": "HOMES = {'top': 'crestline.session'}\n"
@@ -58,7 +58,7 @@ def test_a_change_reaches_tests(graph: Graph, changed: str, reached: str) -> Non
     assert set(graph.affected([changed])) == by_source | {f"tests/{name}.py" for name in reached.split()}
 
 
-@pytest.mark.parametrize("changed", ["pyproject.toml", "tests/conftest.py", "tests/servers.py"])
+@pytest.mark.parametrize("changed", [EVERYTHING, "tests/conftest.py", "tests/servers.py"])
 def test_what_all_tests_share_reaches_them_all(graph: Graph, changed: str) -> None:
     assert len(graph.affected([changed])) == 7
 
@@ -80,9 +80,12 @@ def test_a_branch_is_what_differs_from_where_it_left_main(tmp_path: Path) -> Non
     assert start_of_branch(tmp_path) is None
     git("checkout", "-b", "other")
     (tmp_path / "a.py").touch()
-    git("add", "a.py")
+    (tmp_path / "pyproject.toml").write_text("[tool.ruff]\nline-length = 120\n")
+    git("add", "a.py", "pyproject.toml")
     git("commit", "--message=two")
     (tmp_path / "b.py").touch()
     base = start_of_branch(tmp_path)
     assert base is not None
-    assert changed_since(base, tmp_path) == {"a.py", "b.py"}
+    assert changed_since(base, tmp_path) == {"a.py", "b.py", "pyproject.toml"}
+    (tmp_path / "pyproject.toml").write_text("[tool.pytest]\naddopts = '-q'\n")
+    assert EVERYTHING in changed_since(base, tmp_path)

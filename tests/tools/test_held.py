@@ -6,24 +6,40 @@ from pathlib import Path
 
 import pytest
 
-from tools.held import main
+from tools.held import RENAMED, main, read_map
+
+BEFORE = ["a.py::test_one[1]", "a.py::test_one[2]", "a.py::test_old", "a.py::test_gone"]
+MAP = """tests/a.py,tests/b.py,moved
+tests/b.py::test_old,tests/b.py::test_new,plain words
+tests/b.py::test_gone,,a rule that is gone
+"""
 
 
 @pytest.mark.parametrize(
     ("now", "options", "last"),
     [
-        (["a.py::test_one[2]", "a.py::test_new"], [], "0 of 3 cases, in 0 names, are held no more"),
-        (["a.py::test_one[2]", "a.py::test_new"], ["--cases"], "1 of 3 cases, in 1 names, are held no more"),
-        (["a.py::test_new"], [], "2 of 3 cases, in 1 names, are held no more"),
+        (["b.py::test_one[2]", "b.py::test_new"], [], "0 of 4 cases, in 0 names"),
+        (["b.py::test_one[2]", "b.py::test_new"], ["--cases"], "1 of 4 cases, in 1 names"),
+        (["b.py::test_one[2]", "b.py::test_one[3]", "b.py::test_new"], ["--cases"], "0 of 4 cases, in 0 names"),
+        (["b.py::test_one[2]", "a.py::test_old"], [], "0 of 4 cases, in 0 names"),
+        (["b.py::test_new"], [], "2 of 4 cases, in 1 names"),
     ],
 )
 def test_functions_are_held_by_one_case_and_under_a_new_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], now: list[str], options: list[str], last: str
 ) -> None:
-    before = ["a.py::test_one[1]", "a.py::test_one[2]", "a.py::test_old"]
     files = [tmp_path / name for name in ("before.txt", "now.txt", "renamed.csv")]
-    for path, tests in zip(files, (before, now), strict=False):
+    for path, tests in zip(files, (BEFORE, now), strict=False):
         path.write_text("".join(f"tests/{test}\n" for test in tests) + "\n3 tests collected\n")
-    files[2].write_text("tests/a.py::test_old,tests/a.py::test_new\n")
+    files[2].write_text(MAP)
     assert main([*map(str, files), *options]) == int(not last.startswith("0"))
-    assert capsys.readouterr().out.splitlines()[-1] == last
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == f"{last}, are held no more"
+    assert "    1  tests/a.py::test_gone: a rule that is gone" in lines
+
+
+def test_the_map_names_tests_that_are_there() -> None:
+    root = RENAMED.parents[1]
+    for old, (new, reason) in read_map(RENAMED).items():
+        assert reason, old
+        assert not new or (root / new.partition("::")[0]).is_file(), new

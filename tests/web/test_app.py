@@ -365,7 +365,9 @@ def test_numbers_beyond_a_mechanism_are_refused_before_a_charge(
     assert not service.spent().loss
 
 
-def test_with_a_stated_version_nobody_sees_that_the_file_was_touched(service: Service, folder: Path) -> None:
+def test_with_a_stated_version_an_answer_does_not_show_that_the_file_was_touched(
+    service: Service, folder: Path
+) -> None:
     assert service.top().json()["stored"] is False
     file = folder / "loans.csv"
     file.write_text(file.read_text() + "r1,Ponds,nature,DE,1\n")
@@ -424,7 +426,7 @@ def test_an_error_before_the_charge_does_not_use_up_a_key_and_one_after_it_does(
 
 
 @pytest.mark.long
-def test_slow_questions_keep_nobody_from_anything_else(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_questions_delay_no_other_request(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty-eight questions that do not end: pages, budgets and counts are there, and the next question is refused."""
     config = folder / "crestline.toml"
     limits = "[limits]\nconnections = 2\nwaiting = 46\n"

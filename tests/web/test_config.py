@@ -9,6 +9,7 @@ import pytest
 
 from crestline.cli.main import run
 from crestline.errors import BudgetMismatch, CrestlineError, ParameterError
+from crestline.question import Question
 from crestline.web.config import PublicFacts
 from crestline.web.service_state import open_state
 from crestline.web.settings.reader import load_config
@@ -32,6 +33,16 @@ def test_a_configuration_is_read_exactly(folder: Path) -> None:
     assert (config.limits.k, config.limits.seconds) == (50, 60)
 
 
+def test_the_owners_words_are_read(folder: Path) -> None:
+    path = folder / "crestline.toml"
+    words = 'title = "Loans"\nwords = { user = "readers", title = ["book", "books"], verb = "borrowed by" }'
+    path.write_text(CONFIG.replace('version = "2026-11"', words, 1))
+    loans = load_config(path).datasets["loans"]
+    assert (loans.title, loans.description) == ("Loans", None)
+    question = Question.from_fields({"k": 3, "item": "title"})
+    assert question.words(loans.words) == "The 3 books borrowed by the most readers"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
@@ -46,6 +57,9 @@ def test_a_configuration_is_read_exactly(folder: Path) -> None:
         ('version = "2026-11"', "public = { items = 9 }", "public.users is missing; write roughly how many users"),
         ('version = "2026-11"', 'public = { users = 9, shape = "round" }', "public.shape cannot be used: a shape is"),
         ('version = "2026-11"', "public = { users = 9, user = 3 }", "did you mean 'users'?"),
+        ('version = "2026-11"', 'words = { titel = "book" }', "words.titel is not a setting; did you mean 'title'?"),
+        ('version = "2026-11"', "words = { title = [] }", 'words.title must be one word, or two such as ["product"'),
+        ('version = "2026-11"', 'title = "a\\nb"', "title must be a text of 1 to 100 printable characters"),
         ('role = "owner"', 'role = "king"', "must be one of 'analyst', 'owner', not 'king'"),
         ("[datasets.secret]", '[datasets."se cret"]', "must be a name of up to 64"),
     ],

@@ -90,7 +90,7 @@ def test_what_does_not_go_together_is_refused_at_no_cost(service: Service, chang
     assert service.spent().loss == 0
 
 
-def test_an_analyst_is_told_which_columns_make_groups(service: Service) -> None:
+def test_an_analyst_is_shown_which_columns_make_groups(service: Service) -> None:
     (shown,) = service.get("/v1/datasets").json()["datasets"]
     assert shown["groups"] == ["country", "genre"]
 

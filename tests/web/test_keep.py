@@ -64,7 +64,9 @@ def test_a_check_reads_no_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_copy_that_does_not_fit_is_told_to_the_owner_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_copy_that_does_not_fit_is_reported_to_the_owner_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     many = DATA + DATA.partition("\n")[2] * 50  # more than the one MiB that a copy may take
     with caplog.at_level(logging.WARNING, "crestline.service"):
         state = opened(tmp_path, 'version = "1"\nkeep = true\nkeep_limit = 1', data=many)

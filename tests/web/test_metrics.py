@@ -54,7 +54,7 @@ def test_what_is_counted(service: Service) -> None:
 
 
 @pytest.mark.long
-def test_an_owner_may_read_them_and_nobody_else_from_outside(service: Service) -> None:
+def test_from_outside_only_an_owner_may_read_them(service: Service) -> None:
     assert service.get("/metrics", "olga").status_code == 200
     for who in (None, "ann", "nonsense"):
         assert service.get("/metrics", who).status_code == 403

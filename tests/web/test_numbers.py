@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
 
-from crestline.ledger.entries import canonical_json
-from crestline.web import schema
-from tests.web.conftest import CONFIG, Service, started, write_loans
+from tests.web.conftest import CONFIG, started, write_loans
 from tests.web.pages.conftest import Visit
 
 
@@ -51,28 +47,7 @@ def everything_seen(folder: Path, others: int) -> list[Any]:
 
 
 @pytest.mark.long
-def test_nothing_that_an_analyst_is_told_counts_the_questions_of_others(tmp_path: Path) -> None:
+def test_nothing_that_an_analyst_sees_counts_the_questions_of_others(tmp_path: Path) -> None:
     alone = everything_seen(made(tmp_path / "alone"), others=0)
     assert [one[1] for one in alone[:12:2]] == [1, 2, 1, None, 5, 5]
     assert everything_seen(made(tmp_path / "crowd"), others=2) == alone
-
-
-@pytest.mark.long
-def test_what_requests_came_to_before_is_told_with_the_new_numbers(service: Service) -> None:
-    for asked in ("bob", "ann"):
-        service.top(asked, key="mine")
-    requests, written = schema.requests, service.state.tables
-    ledger = service.state.datasets["loans"].ledger
-    receipts = [one.receipt for one in ledger.history() if one.kind == "settled"]
-    rows = written.read(lambda connection: connection.execute(select(requests).order_by(requests.c.created)).all())
-    for row, receipt in zip(rows, receipts, strict=True):  # as version 4 wrote them
-        outcome = json.loads(row.outcome)
-        bill = {**outcome["body"]["bill"], "receipt": receipt}
-        old = canonical_json({**outcome, "body": {**outcome["body"], "id": receipt, "bill": bill}})
-        change = update(requests).where(requests.c.key == row.key).values(outcome=old)
-        written.write(lambda connection, change=change: connection.execute(change))  # type: ignore[misc]
-    written.write(lambda connection: connection.execute(update(schema.service).values(version=4)))
-    assert service.top("ann", key="mine").json()["id"] == receipts[1]
-    schema.service_tables(written)
-    again = service.top("ann", key="mine").json()
-    assert (again["id"], again["bill"]["receipt"]) == (1, 1)

@@ -84,7 +84,7 @@ def ask_again(server: Server, one: Told, tokens: dict[str, str]) -> Told:
         client.close()
 
 
-def test_a_server_that_is_told_to_end_settles_what_it_has_begun(tmp_path: Path) -> None:
+def test_a_server_that_gets_a_signal_to_end_settles_what_it_has_begun(tmp_path: Path) -> None:
     ledger = str(tmp_path / "ledger.db")
     tokens, told, codes = write_service(tmp_path, ledger, AMPLE, 4), list[Told](), list[int]()
     with serving(tmp_path / "crestline.toml") as (server,):

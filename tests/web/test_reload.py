@@ -81,7 +81,7 @@ def events(server: Server, result: str, most: int) -> None:
 
 
 @pytest.mark.slow
-def test_workers_reload_without_signing_anybody_out_and_count_together(tmp_path: Path) -> None:
+def test_workers_reload_without_signing_analysts_out_and_count_together(tmp_path: Path) -> None:
     token = write_service(tmp_path, "ledger.db", 10.0, 1)["analyst0"]
     config = tmp_path / "crestline.toml"
     server = Server(config, workers=2)

@@ -72,7 +72,7 @@ def test_a_body_that_does_not_come_is_refused(folder: Path, monkeypatch: pytest.
 
 
 @pytest.mark.long
-def test_nine_hundred_half_sent_requests_keep_nobody_out(folder: Path) -> None:
+def test_nine_hundred_half_sent_requests_keep_no_other_caller_out(folder: Path) -> None:
     with ExitStack() as held, listening(folder) as port:
         for _ in range(900):
             held.enter_context(connected(port, HEAD))
@@ -88,7 +88,9 @@ def test_no_redirect_repeats_the_host_that_a_request_names(folder: Path) -> None
 
 
 @pytest.mark.long
-def test_sixty_strangers_keep_nobody_out_and_cost_no_slow_hash(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sixty_strangers_keep_no_other_caller_out_and_cost_no_slow_hash(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Made-up tokens, from sixty connections at once, while an analyst asks."""
 
     def slow(*_: object, **__: object) -> bytes:

@@ -22,7 +22,7 @@ def warehouse() -> Iterator[tuple[Postgres, str]]:
         yield server, fill_warehouse(server.url)
 
 
-def test_a_warehouse_that_goes_down_and_comes_back_costs_nobody_anything(
+def test_a_warehouse_that_goes_down_and_comes_back_costs_no_budget(
     warehouse: tuple[Postgres, str], tmp_path: Path
 ) -> None:
     postgres, source = warehouse

@@ -128,6 +128,7 @@ class Answer(HasLazyFields):
         replayed: Whether the randomness was replayable: for tests and simulations, not private.
         notes: Warnings and notes for the reader.
         by_group: The result of each published group; None unless requested.
+        title: The question as one sentence in the owner's words; None: `heading` has it in the names of the columns.
         coverage: Noisy numbers of users with one of the items, and without; None unless requested.
     """
 
@@ -149,6 +150,12 @@ class Answer(HasLazyFields):
     coverage: CoverageCounts | None = None
     intervals: tuple[Interval, ...] | None = None
     rank_intervals: tuple[RankInterval, ...] | None = None
+    title: str | None = None
+
+    @property
+    def heading(self) -> str:
+        """The question as one sentence, in the owner's words where they are known."""
+        return self.title or self.question.words()
 
     @cached_property
     def groups(self) -> Mapping[Label, Answer]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
@@ -21,6 +20,7 @@ from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.coverage_counts import CoverageCounts
 from crestline.histogram.label_order import Label
 from crestline.histogram.route import Route
+from crestline.label_text import json_text
 from crestline.question import Question
 
 FORMAT = 2  # 1: counts as text, ε and δ as exact text only
@@ -48,6 +48,7 @@ def to_dict(answer: Answer) -> dict[str, Any]:
         "stored": answer.stored,
         "replayed": answer.replayed,
         "notes": list(answer.notes),
+        **({} if answer.title is None else {"title": answer.title}),
         **({} if answer.coverage is None else {"coverage": _encode_coverage(answer.coverage)}),
         **({} if answer.by_group is None else {"groups": [_encode_group(group) for group in answer.by_group]}),
     }
@@ -55,7 +56,7 @@ def to_dict(answer: Answer) -> dict[str, Any]:
 
 def to_json(answer: Answer, path: str | os.PathLike[str] | None) -> str:
     """`to_dict` as text, which is also written to `path` if there is one."""
-    text = json.dumps(to_dict(answer), indent=2, ensure_ascii=False) + "\n"
+    text = json_text(to_dict(answer), indent=2) + "\n"
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text
@@ -87,6 +88,7 @@ def from_dict(value: Mapping[str, Any]) -> Answer:
             stored=value["stored"],
             replayed=value["replayed"],
             notes=tuple(value["notes"]),
+            title=value.get("title"),
             coverage=_decode_coverage(value["coverage"]) if value.get("coverage") else None,
             by_group=tuple(map(_decode_group, value["groups"])) if "groups" in value else None,
         )

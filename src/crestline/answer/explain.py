@@ -41,20 +41,8 @@ def explain(answer: Answer, width: int = 100) -> str:
 
 
 def question_text(answer: Answer) -> str:
-    """The question in words: the 10 most popular 'sku' in sales where country = 'DE'."""
-    question = answer.question
-    what = " and ".join(f"'{name}'" for name in question.item)
-    number = "" if question.k == 1 else f"{question.k} "
-    each = f" for every {' and '.join(question.by)}" if question.by else ""
-    text = f"the {number}most popular {what}{each} in {answer.source}"
-    if question.score is not None:
-        text += f" by {question.score}, at most {question.clip} for each '{question.user}' and item"
-    if question.contribution is not None:
-        within = " and group" if question.by else ""
-        text += f", counting at most {question.contribution} of each '{question.user}'{within}"
-    if isinstance(question.period, Periods):
-        text += f", in {question.period}"
-    return text + (f", where {question.where}" if question.where else "")
+    """The question and its source inside a sentence: the 10 values of 'sku' with the most users, in sales."""
+    return f"{answer.heading[:1].lower()}{answer.heading[1:]}, in {answer.source}"
 
 
 def _result_line(answer: Answer) -> str:

@@ -77,6 +77,7 @@ def group_as_answer(answer: Answer, group: GroupItems) -> Answer:
         rank_intervals=group.rank_intervals,
         stopped=group.stopped,
         question=alone,
+        title=f"{answer.heading}: {format_group(group.label, question.by)}",
         by_group=None,
         notes=(*answer.notes, note),
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from crestline.answer.answer import Answer
 from crestline.histogram.label_order import Label
+from crestline.label_text import label_text
 from crestline.pictures import COLOUR, DARK, PALE, QUIET, Picture, import_altair
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _LONGEST = 48
 def plot(answer: Answer) -> Picture:
     """Chart of an answer without groups; it displays values of the answer only."""
     alt = import_altair()
-    title = alt.Title(question_title(answer), subtitle=_subtitle(answer))
+    title = alt.Title(answer.heading, subtitle=_subtitle(answer))
     return Picture(items_chart(alt, answer).properties(title=title))
 
 
@@ -99,13 +100,6 @@ def _item_axis(alt: ModuleType, rows: list[dict[str, Any]]) -> Y:
     return alt.Y("item:N", sort=[row["item"] for row in rows], title=None, axis=alt.Axis(ticks=False, domain=False))
 
 
-def question_title(answer: Answer) -> str:
-    """The question as a title."""
-    what = " and ".join(f"'{name}'" for name in answer.question.item)
-    each = f" for every {' and '.join(answer.question.by)}" if answer.question.by else ""
-    return f"The {answer.question.k} most popular {what}{each} in {answer.source}"
-
-
 def _subtitle(answer: Answer) -> list[str]:
     text = f"{len(answer)} of {answer.question.k} named"
     if answer.stopped:
@@ -127,7 +121,7 @@ def promise_subtitle(answer: Answer) -> list[str]:
 
 def label_on_one_line(item: Label, longest: int = _LONGEST) -> str:
     """A label as one line of text, cut to `longest` characters."""
-    text = " · ".join(str(part) for part in item) if isinstance(item, tuple) else str(item)
+    text = label_text(item)
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 

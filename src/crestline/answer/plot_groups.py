@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from crestline.answer.answer import Answer
 from crestline.answer.group_answers import groups_per_user_text, items_found_text
-from crestline.answer.plot import items_chart, label_on_one_line, promise_subtitle, question_title, text_layer
+from crestline.answer.plot import items_chart, label_on_one_line, promise_subtitle, text_layer
 from crestline.pictures import Picture, import_altair
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def plot_groups(answer: Answer) -> Picture:
     """Chart with a panel for each of the first 48 groups, in the order of their labels."""
     alt = import_altair()
     panels = [_group_chart(alt, label, part) for label, part in list(answer.groups.items())[:_MOST]]
-    title = alt.Title(question_title(answer), subtitle=_subtitle(answer))
+    title = alt.Title(answer.heading, subtitle=_subtitle(answer))
     if not panels:
         nothing = text_layer(alt, "Nothing could be named in any group.")
         return Picture(alt.layer(nothing).properties(title=title, width=2 * _WIDTH, height=48))

@@ -12,6 +12,7 @@ from crestline.answer.group_answers import GroupItems
 from crestline.errors import ParameterError
 from crestline.exact_numbers import int_or_float
 from crestline.histogram.label_order import Label
+from crestline.label_text import html_text, printable_lines, printable_text
 
 if TYPE_CHECKING:
     import pandas
@@ -107,7 +108,10 @@ def to_text(answer: Answer) -> str:
     table = columns(answer)
     if not answer.items:
         return "(no item could be named)"
-    lines = [list(table), *([printable_text(value) for value in row] for row in zip(*table.values(), strict=True))]
+    lines = [
+        [printable_text(name) for name in table],
+        *([printable_text(value) for value in row] for row in zip(*table.values(), strict=True)),
+    ]
     widths = [max(len(line[place]) for line in lines) for place in range(len(table))]
     sides = [name in (*answer.question.by, *answer.question.item) for name in table]
     return "\n".join(
@@ -131,15 +135,16 @@ def to_pandas(answer: Answer) -> pandas.DataFrame:
 def to_html(answer: Answer) -> str:
     """HTML table, with the explanation folded below it. Labels are untrusted text and are escaped."""
     table = columns(answer)
-    head = "".join(f"<th>{_escape_cell(name)}</th>" for name in table)
+    head = "".join(f"<th>{html_text(name)}</th>" for name in table)
     rows = "".join(
-        "<tr>" + "".join(f"<td>{_escape_cell(value)}</td>" for value in row) + "</tr>"
+        "<tr>" + "".join(f"<td>{html_text(value)}</td>" for value in row) + "</tr>"
         for row in zip(*table.values(), strict=True)
     )
+    explained = escape(printable_lines(answer.explain()))
     return (
-        f"<table><caption>{_escape_cell(_table_caption(answer))}</caption>"
+        f"<table><caption>{html_text(_table_caption(answer))}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        f"<details><summary>What was asked, promised and paid</summary><pre>{escape(answer.explain())}</pre></details>"
+        f"<details><summary>What was asked, promised and paid</summary><pre>{explained}</pre></details>"
     )
 
 
@@ -148,16 +153,6 @@ def _table_caption(answer: Answer) -> str:
         return f"{len(answer)} items in {len(answer.by_group)} groups · {answer.guarantee}"
     stopped = ", stopped on purpose" if answer.stopped else ""
     return f"{len(answer)} of {answer.question.k}{stopped} · {answer.guarantee}"
-
-
-def printable_text(value: object) -> str:
-    """Text of a value, with characters that could control a terminal escaped."""
-    text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
-def _escape_cell(value: object) -> str:
-    return escape(printable_text(value))
 
 
 def _arrow_array(values: list[Any]) -> pyarrow.Array:

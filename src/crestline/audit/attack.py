@@ -11,9 +11,9 @@ from crestline.audit.protocols import AttackResult, Tester
 from crestline.audit.query_mechanisms import OpposedPairs, QueryAdapter
 from crestline.audit.report import Report
 from crestline.audit.target import NOTHING_STATED, AuditSubject, StatedOverrides, prepare_subject
+from crestline.audit.testers.attack_limits import AttackLimits
 from crestline.audit.testers.exact import ExactTester
-from crestline.audit.testers.find_edges import edges
-from crestline.audit.testers.limits import AttackLimits
+from crestline.audit.testers.naming_levels import find_naming_levels
 from crestline.audit.testers.special_pairs import SpecialPairs, VariedPairs
 from crestline.audit.testers.stated_law import is_followed
 from crestline.audit.testers.statistical import StatisticalTester
@@ -118,9 +118,9 @@ def attack(
 
 def pairs_to_attack(subject: AuditSubject, seed: int) -> list[NeighbourPair]:
     """Pairs of neighbouring tables: for queries first, then special ones, then varied ones; shapes alternate."""
-    levels = [edges(subject, shape) for shape in subject.shapes]
-    special = [SpecialPairs(subject.k, edges_of_shape) for edges_of_shape in levels]
-    varied = [VariedPairs(edges_of_shape, _VARIED // len(levels), seed) for edges_of_shape in levels]
+    levels = [find_naming_levels(subject, shape) for shape in subject.shapes]
+    special = [SpecialPairs(subject.k, levels_of_shape) for levels_of_shape in levels]
+    varied = [VariedPairs(levels_of_shape, _VARIED // len(levels), seed) for levels_of_shape in levels]
     for_queries = [OpposedPairs(subject.mechanism.answer_levels)] if isinstance(subject.mechanism, QueryAdapter) else []
     return [
         *_interleave_pairs(subject, for_queries),

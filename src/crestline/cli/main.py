@@ -23,7 +23,7 @@ EXIT_INTERRUPTED = 130
 
 # Modules of the commands, in the order of the help; the last part of a name is that of the command and its function.
 COMMANDS = (
-    *("analyst.top", "analyst.ask", "analyst.plan", "analyst.price", "analyst.explain", "mechanisms", "sources"),
+    *("analyst.top", "analyst.ask", "sql", "analyst.plan", "analyst.price", "analyst.explain", "mechanisms", "sources"),
     *("owner.account", "audit", "reproduce", "owner.serve", "analyst.demo"),
 )
 GROUPS = ("owner.ledger", "owner.token", "owner.report")  # groups of commands: each module has a `…_app`

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -41,14 +39,16 @@ def make_console(*, stderr: bool = False) -> Console:
 
 def print_json(value: object) -> None:
     """Print a value as indented JSON."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    from crestline.label_text import json_text
+
+    sys.stdout.write(json_text(value, indent=2) + "\n")
 
 
 def print_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Print rows as CSV with a header."""
-    writer = csv.writer(sys.stdout)
-    writer.writerow(columns)
-    writer.writerows(rows)
+    from crestline.label_text import write_csv
+
+    write_csv(sys.stdout, columns, rows)
 
 
 def print_rows(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]], form: Format, title: str = "") -> None:
@@ -62,9 +62,13 @@ def print_rows(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]], fo
         from rich.table import Table
         from rich.text import Text
 
+        from crestline.label_text import printable_lines
+
         table = Table(title=title or None, title_justify="left")
         for place, heading in enumerate(columns.values()):
             table.add_column(heading, no_wrap=place == 0, overflow="fold")  # the first column identifies the row
         for row in rows:
-            table.add_row(*(Text(str(row[name])) for name in columns))  # a value may contain [brackets]
+            table.add_row(
+                *(Text(printable_lines(str(row[name]))) for name in columns)
+            )  # a value may contain [brackets]
         make_console().print(table)

@@ -67,7 +67,7 @@ class Entry:
     @property
     def is_reserved_ahead(self) -> bool:
         """Whether it is a reservation for a question that is asked later, such as a report that is not due yet."""
-        return self.kind == "reserved" and bool((self.content.get("question") or {}).get("ahead"))
+        return self.kind == "reserved" and is_ahead(self.content)
 
     def charge_of(self, analyst: str | None) -> Amount:
         """What this reservation or settlement charges to an analyst's account; None stands for the data set's.
@@ -78,6 +78,11 @@ class Entry:
         assert analyst in (None, self.analyst), "this entry charges nothing to other analysts"
         charges = self.content["charge"]  # the data set's, then the analyst's own where there is one
         return Amount.from_entry(charges[0 if analyst is None else -1])
+
+
+def is_ahead(content: Mapping[str, Any]) -> bool:
+    """Whether the question of a reservation is asked later."""
+    return bool((content.get("question") or {}).get("ahead"))
 
 
 @dataclass(frozen=True)
@@ -120,7 +125,7 @@ def entry_hash(body: str) -> str:
 def canonical_json(value: object) -> str:
     """The one JSON spelling of a value: sorted keys, no spaces, ASCII only, exact numbers as text."""
     try:
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_exact_text)
+        return _ENCODER.encode(value)
     except (TypeError, ValueError):
         raise ParameterError(
             "what is put in the ledger must be plain JSON: text, whole numbers, lists, objects"
@@ -148,3 +153,6 @@ def _exact_text(value: object) -> str:
     if isinstance(value, Fraction):
         return fraction_text(value)
     raise TypeError
+
+
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False, default=_exact_text)

@@ -13,7 +13,7 @@ from crestline.ledger.entries import ENDINGS, Entry, canonical_json
 from crestline.periods.calendar_grid import calendar_grid
 
 if TYPE_CHECKING:
-    from crestline.ledger.storage.queries import Account
+    from crestline.ledger.storage.rows import Account
 
 ACCOUNT_COLUMNS = {
     "whose": "data set / analyst",

@@ -20,7 +20,7 @@ from crestline.errors import ParameterError
 from crestline.ledger.amount import Amount
 from crestline.ledger.balance_rules import Balance, user_of_question
 from crestline.ledger.budget import Budget
-from crestline.ledger.entries import COUNTED, ENDINGS, GENESIS, UNREADABLE, Entry, canonical_json, entry_hash
+from crestline.ledger.entries import COUNTED, ENDINGS, GENESIS, UNREADABLE, Entry, canonical_json, entry_hash, is_ahead
 from crestline.ledger.periods import PeriodCharge, account_shares, budget_of_span
 
 Key = tuple[str, str | None, str | None, int]  # data set, analyst, period, and how many periods a window has
@@ -43,11 +43,6 @@ class Verification:
     def ok(self) -> bool:
         """Whether nothing was found."""
         return not self.findings
-
-    @property
-    def seal(self) -> str:
-        """The checksum, under its earlier name."""
-        return self.checksum
 
 
 def verify(
@@ -151,7 +146,7 @@ class _Replay:
         self.balances: dict[Key, Balance] = {}
         self.users: dict[str, str] = {}
         self._held: dict[int, list[tuple[Key, Amount, int]]] = {}
-        self._begun: set[int] = set()
+        self._ahead: set[int] = set()  # reservations that were made ahead and are not taken up
 
     def apply_entry(self, content: dict[str, Any]) -> list[str]:
         """Charge what an entry says, and say what the rules would not have allowed."""
@@ -185,6 +180,8 @@ class _Replay:
             if amount.is_negative or self.balances[key].remaining.is_negative:
                 faults.append(f"{_title(key)} is charged more than there is, or less than nothing")
         self._held[content["sequence"]] = charged
+        if is_ahead(content):
+            self._ahead.add(content["sequence"])
         return faults + self._check_user_column(content["dataset"], user_of_question(content["question"]))
 
     def _check_user_column(self, dataset: str, user: str | None) -> list[str]:
@@ -198,9 +195,9 @@ class _Replay:
 
     def _replay_taken_up(self, receipt: int) -> list[str]:
         """A reservation that was made ahead is taken up once, and before it is settled."""
-        if receipt not in self._held or receipt in self._begun:
-            return ["it takes up what is not reserved, or was taken up already"]
-        self._begun.add(receipt)
+        if receipt not in self._held or receipt not in self._ahead:
+            return ["it takes up what is not reserved ahead, or was taken up already"]
+        self._ahead.remove(receipt)
         return []
 
     def _replay_ended(self, content: dict[str, Any]) -> list[str]:
@@ -211,7 +208,7 @@ class _Replay:
         held_for = self._held.pop(content["receipt"])
         payers = sorted({key[1] for key, *_ in held_for}, key=lambda payer: payer is not None)  # the data set first
         paid_by = dict(zip(payers, content["charge"], strict=True))
-        faults = []
+        faults = ["it settles what was reserved ahead and not taken up"] if content["receipt"] in self._ahead else []
         for key, held, times in held_for:
             paid = self._parse_amount(key, paid_by[key[1]])
             balance = self.balances[key]

@@ -22,6 +22,10 @@ KINDS = ("day", "week", "month", "quarter", "year")
 MOST_PERIODS = 1000  # periods that one question may read: nearly three years of days
 
 _LABEL = re.compile(r"(?P<year>[1-9]\d{3})(-(W(?P<week>\d\d)|Q(?P<quarter>[1-4])|(?P<month>\d\d)(-(?P<day>\d\d))?))?")
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 _LAST_YEAR = 9998  # the first day after it is still a `date`
 
 
@@ -77,6 +81,22 @@ def label_days(label: str) -> tuple[date, date]:
             "2026-Q4, a year as 2026"
         ) from None
     return first_day(kind, index), first_day(kind, index + 1)
+
+
+def period_in_words(label: str) -> str:
+    """The period with a label, as people say it.
+
+    >>> period_in_words("2026-10"), period_in_words("2026-W41"), period_in_words("2026-10-05")
+    ('October 2026', 'week 41 of 2026', '5 October 2026')
+    """
+    match = _LABEL.fullmatch(label)
+    assert match is not None, "a period has a label"
+    if match["week"]:
+        return f"week {int(match['week'])} of {match['year']}"
+    if match["quarter"]:
+        return f"Q{match['quarter']} {match['year']}"
+    month = f"{_MONTHS[int(match['month']) - 1]} " if match["month"] else ""
+    return f"{int(match['day'])} {month}{match['year']}" if match["day"] else f"{month}{match['year']}"
 
 
 def _first_day_of_match(match: re.Match[str]) -> date:
@@ -190,6 +210,18 @@ class Periods:
         """The periods as JSON values."""
         labels = self.labels
         return {**self.calendar.to_json(), "first": labels[0], "last": labels[-1]}
+
+    def to_fields(self) -> dict[str, object]:
+        """The fields of a question that name these periods."""
+        labels = self.labels
+        return {"period": labels[0]} if self.size == 1 else {"since": labels[0], "until": labels[-1]}
+
+    def in_words(self) -> str:
+        """The periods as a clause: "in October 2026", "from May 2026 to October 2026"."""
+        first, last = self.labels[0], self.labels[-1]
+        if self.size > 1:
+            return f"from {period_in_words(first)} to {period_in_words(last)}"
+        return f"{'on' if self.calendar.per == 'day' else 'in'} {period_in_words(first)}"
 
     def __str__(self) -> str:
         labels = self.labels

@@ -9,7 +9,14 @@ from typing import Any
 
 from crestline.errors import QuestionError
 from crestline.exact_numbers import whole_number
-from crestline.periods.calendar import MOST_PERIODS, Calendar, Periods, label_days, period_label
+from crestline.periods.calendar import (
+    MOST_PERIODS,
+    Calendar,
+    Periods,
+    label_days,
+    period_in_words,
+    period_label,
+)
 
 
 @dataclass(frozen=True)
@@ -79,12 +86,24 @@ class RequestedPeriods:
             )
         return found
 
-    def to_json(self) -> dict[str, object]:
-        """The request as JSON values."""
+    def in_words(self) -> str:
+        """The periods as a clause, before the clock resolves them: "in the last 3 periods", "from May 2026 on"."""
+        if self.last is not None:
+            return "in the last period" if self.last == 1 else f"in the last {self.last:,} periods"
+        if self.since is not None:
+            since = f"from {period_in_words(self.since)}"
+            return f"{since} on" if self.until is None else f"{since} to {period_in_words(self.until)}"
+        label = self.period or ""
+        return f"{'on' if len(label) == len('2026-10-05') else 'in'} {period_in_words(label)}"
+
+    def to_fields(self) -> dict[str, object]:
+        """The fields of a question that request these periods."""
         fields: dict[str, object] = {"period": self.period, "since": self.since, "until": self.until, "last": self.last}
         return {name: value for name, value in fields.items() if value is not None} | (
             {"open": True} if self.open else {}
         )
+
+    to_json = to_fields
 
 
 def resolve_periods(

@@ -131,7 +131,7 @@ def _available_views(question: Question, limits: Limits) -> tuple[str, ...]:
         return ("slots",)
     # Over several periods a user has a weight in each, so that noisy scores are no counts (P23.2).
     uncounted = question.counts and limits.several
-    return tuple(kind for kind in limits.views if kind in KINDS and not (kind == "pairs" and uncounted))
+    return tuple(kind for kind in limits.views_of(question) if kind in KINDS and not (kind == "pairs" and uncounted))
 
 
 def _pair_rules(question: Question, terms: object) -> list[AutoRule]:

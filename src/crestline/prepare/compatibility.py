@@ -5,15 +5,13 @@ They depend on the mechanism, the question and public limits, and on no row.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from crestline import mechanisms
 from crestline.errors import MechanismError
 from crestline.histogram.view_kinds import PAIRS, SLOTS, view_of
 from crestline.mechanisms.mechanism import KNOWN, UNKNOWN, AnyMechanism
 from crestline.mechanisms.nested import nested_mechanisms, smallest_contribution
 from crestline.mechanisms.third_party import domain_of, unwrap_adopted
-from crestline.question import Limits, Question
+from crestline.question import NO_SNAPSHOT, Limits, Question
 
 
 def check_compatible(question: Question, mechanism: AnyMechanism, name: str, public_list: bool) -> None:
@@ -53,10 +51,12 @@ def check_view(question: Question, mechanism: AnyMechanism, name: str, limits: L
         raise MechanismError(
             f"{name} reads pairs of one period only: name one period, or take mechanism='Sieve' or another mechanism"
         )
-    if kind not in limits.views:
+    if kind not in limits.views_of(question):
         raise MechanismError(
-            f"{name} needs more than a histogram of the largest items: give the table, or for Observed the scores of "
-            "all observed items (ObservedItems.from_scores)"
+            NO_SNAPSHOT
+            if kind in limits.views
+            else f"{name} needs more than a histogram of the largest items: give the table, or for Observed the scores "
+            "of all observed items (ObservedItems.from_scores)"
             if "slots" in limits.views
             else f"{name} does not take scores of observed items: take mechanism='Observed', or give the table"
         )
@@ -77,12 +77,6 @@ def check_view(question: Question, mechanism: AnyMechanism, name: str, limits: L
             if bound is None
             else f"{name} was made for contribution={bound}: ask with that"
         )
-
-
-def limits_for_periods(limits: Limits) -> Limits:
-    """Limits over several periods: views of pairs only where the source tells periods apart in them (P16.2)."""
-    views = limits.views if limits.pairs_by_period else tuple(kind for kind in limits.views if kind != "pairs")
-    return replace(limits, views=views, several=True)
 
 
 def _is_for_several_periods(mechanism: AnyMechanism) -> bool:

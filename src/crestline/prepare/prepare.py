@@ -33,7 +33,6 @@ from crestline.prepare.compatibility import (
     check_domain,
     check_in_groups,
     check_view,
-    limits_for_periods,
 )
 from crestline.prepare.prepared import Prepared
 from crestline.question import AUTO, NO_LIMITS, PUBLIC_GROUPS, Limits, Question
@@ -73,7 +72,7 @@ def _prepare_for_periods(question: Question, budget: Budget | None, limits: Limi
     """`prepare` for a question whose periods are known."""
     if question.periods is None:
         return _prepare_without_periods(question, budget, limits, asker)
-    seen = limits_for_periods(limits) if question.periods.size > 1 else limits
+    seen = replace(limits, several=question.periods.size > 1)  # bounds are for each of them (P16.2)
     made = _prepare_without_periods(replace(question, period=None), budget, seen, asker)
     promise = replace(made.promise, adjacency=Adjacency.USER_PERIOD)  # type: ignore[type-var] # all are dataclasses
     return replace(made, question=replace(made.question, period=question.period), promise=promise)

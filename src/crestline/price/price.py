@@ -24,8 +24,7 @@ from crestline.ledger.periods import PeriodCharge
 from crestline.prepare import Prepared
 
 if TYPE_CHECKING:
-    from crestline.ledger.storage.charged_accounts import ChargedAccount
-    from crestline.ledger.storage.queries import Account
+    from crestline.ledger.storage.rows import Account, ChargedAccount
 
 
 class PayingAccount(NamedTuple):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from html import escape
 from pathlib import Path
 
 from crestline.errors import ParameterError
+from crestline.label_text import html_text
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.periods import promise_texts
 from crestline.reports.report import ReportRun
@@ -34,22 +34,17 @@ def page(series: ReportRun, ledger: Ledger) -> str:
     head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in fields)
     newest_first = replace(series, editions=series.editions[::-1])
     lines = "".join(
-        f"<tr>{''.join(f'<td>{_cell(row[name])}</td>' for name in fields)}</tr>" for row in rows(newest_first)
+        f"<tr>{''.join(f'<td>{html_text(row[name])}</td>' for name in fields)}</tr>" for row in rows(newest_first)
     )
     period_count = sum(account.span == 1 for account in ledger.periods())
-    promises = "".join(f"<p>{escape(line)}</p>" for line in promise_texts(ledger.budget, period_count))
+    promises = "".join(f"<p>{html_text(line)}</p>" for line in promise_texts(ledger.budget, period_count))
     title = f"{report.name}, every {report.every} since {report.since}"
     return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"/><title>{escape(title)}</title></head><body>'
-        f"<h1>{escape(title)}</h1>{series.svg()}{promises}<p>A gap means that an edition stopped before this item, on "
-        "purpose, or was missed; it does not mean that no user had it.</p>"
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"/><title>{html_text(title)}</title></head><body>'
+        f"<h1>{html_text(title)}</h1>{series.svg()}{promises}<p>A gap means that an edition stopped before this item, "
+        "on purpose, or was missed; it does not mean that no user had it.</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></body></html>\n"
     )
-
-
-def _cell(value: object) -> str:
-    """A value as the text of a table cell."""
-    return "" if value is None else escape(str(value))
 
 
 def _replace_file(path: Path, text: str) -> Path:

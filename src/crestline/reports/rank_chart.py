@@ -6,11 +6,10 @@ The chart is a plain SVG without scripts or style sheets, so that it can be publ
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from crestline.reports.tabular import item_text
+from crestline.label_text import html_text, label_text
 
 if TYPE_CHECKING:
     from crestline.reports.report import Edition, ReportRun
@@ -38,7 +37,7 @@ def rank_chart(series: ReportRun) -> str:
         f"Ranking over time of {series.report.name}: {len(editions)} editions, {len(placed)} items; the table has all."
     )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(about)}" width="{width}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{html_text(about)}" width="{width}" '
         f'height="{height}" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13">'
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>{"".join(parts)}</svg>'
     )
@@ -49,7 +48,7 @@ def _ranks_of_items(editions: Sequence[Edition]) -> dict[str, list[tuple[int, in
     found: dict[str, list[tuple[int, int]]] = {}
     for place, edition in enumerate(editions):
         for rank, item in enumerate(edition.items, start=1):
-            found.setdefault(item_text(item), []).append((place, rank))
+            found.setdefault(label_text(item), []).append((place, rank))
     return dict(sorted(found.items(), key=lambda pair: (-pair[1][-1][0], pair[1][-1][1])))
 
 
@@ -91,7 +90,7 @@ def _line(item: str, places: Sequence[tuple[int, int]], colour: str, *, dashed: 
         for (a, b), (c, d) in pairwise(places)
         if c == a + 1
     )
-    title = f"<title>{escape(item)}</title>"
+    title = f"<title>{html_text(item)}</title>"
     dots = "".join(f'<circle cx="{_x(a)}" cy="{_y(b)}" r="5" fill="{colour}">{title}</circle>' for a, b in places)
     return strokes + dots
 
@@ -102,7 +101,7 @@ def _names(placed: Mapping[str, Sequence[tuple[int, int]]], colours: Mapping[str
     parts = []
     for item, places in placed.items():
         last, rank = places[-1]
-        name, fill = escape(_shorten(item)), colours[item]
+        name, fill = html_text(_shorten(item)), colours[item]
         if last == newest:
             parts.append(f'<text x="{_x(editions - 1) + 24}" y="{_y(rank) + 4}" fill="{fill}">{name}</text>')
         else:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import io
-import json
 from typing import TYPE_CHECKING
 
-from crestline.answer.tabular import printable_text
 from crestline.exact_numbers import int_or_float
+from crestline.label_text import json_text, label_text, write_csv
 
 if TYPE_CHECKING:
     from crestline.reports.report import Edition, ReportRun
@@ -42,7 +40,7 @@ def _edition_rows(edition: Edition) -> list[dict[str, object]]:
         {
             **whole,
             "rank": place if ordered else None,
-            "item": item_text(item),
+            "item": label_text(item),
             "count": None if count is None else int_or_float(count),
             "low": low,
             "high": high,
@@ -61,17 +59,10 @@ def _coverage(edition: Edition) -> dict[str, object]:
     return {"reached_users": found.users, "all_users": found.all_users}
 
 
-def item_text(item: object) -> str:
-    """Label of an item as text; those of several columns are joined."""
-    return " · ".join(map(printable_text, item)) if isinstance(item, tuple) else printable_text(item)
-
-
 def to_csv(series: ReportRun) -> str:
     """The rows as CSV."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, column_names(series), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows(series))
+    write_csv(out, column_names(series), ([*row.values()] for row in rows(series)))
     return out.getvalue()
 
 
@@ -87,7 +78,7 @@ def to_json(series: ReportRun) -> str:
         }
         for edition in series.editions
     ]
-    return json.dumps({"report": report.name, "every": report.every, "editions": editions}, indent=2) + "\n"
+    return json_text({"report": report.name, "every": report.every, "editions": editions}, indent=2) + "\n"
 
 
 def _without_bill(answer: dict[str, object]) -> dict[str, object]:

@@ -15,10 +15,10 @@ import numpy as np
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.view_kinds import SLOTS, View
-from crestline.question import Limits, Question
+from crestline.question import NO_SNAPSHOT, Limits, Question
 from crestline.sources.engine.cache_owner import cache_owner
 from crestline.sources.engine.connection import Connection
-from crestline.sources.engine.engine_functions import EMBEDDED, Expression, readable_table, refuse_several_periods
+from crestline.sources.engine.engine_functions import EMBEDDED, Expression, readable_table
 from crestline.sources.engine.fetch import Rows
 from crestline.sources.engine.runner import Runner
 from crestline.sources.expression.column_functions import column_expression
@@ -88,13 +88,14 @@ class TableSource:
 
     @property
     def limits(self) -> Limits:
-        """Pairs that are counted here, and not in the engine, carry no period."""
-        return Limits(pairs_by_period=self._runner.has_tables or self._runner.has_snapshots)
+        """Whether several statements read one state of the table, in a table that is kept or in a transaction."""
+        return Limits(snapshots=self._runner.has_tables or self._runner.has_snapshots)
 
     def check(self, question: Question, view: View = SLOTS) -> None:
         """Build the expression and throw it away: every refusal there is happens here, and no row is read."""
-        if view.kind != SLOTS.kind and not (self._runner.has_tables or self._runner.has_snapshots):
-            refuse_several_periods(question, self._dialect)
+        several = question.periods is not None and question.periods.size > 1
+        if view.kind not in replace(self.limits, several=several).views_of(question):
+            raise QuestionError(NO_SNAPSHOT)
         if question.by and view.kind == "observed":
             GroupScoring(self._group_counting(question), view.weights).scores(bytes(32))
         elif question.by and (view.kind == "pairs" or question.domain is not None):

@@ -10,14 +10,18 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Path, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from crestline import __version__
 from crestline.errors import CrestlineError
 from crestline.ledger.report import account_decimals
 from crestline.question import Question, QuestionFields
+from crestline.sql_questions.statement import Kind
 from crestline.web.access.callers import caller_by_token, sent_from_this_machine
+from crestline.web.answer_once import QueuedQuestion, answer_from_queue
 from crestline.web.api.schemas import AnswerBody, Budgets, Datasets, Error, Health, TopRequest
+from crestline.web.api.sql import SqlBody, SqlRequest, question_of, read_request, result_json
 from crestline.web.metrics import CONTENT_TYPE
 from crestline.web.middleware import Middleware, error_body
 from crestline.web.pages.api_page import api_page
@@ -26,7 +30,6 @@ from crestline.web.pages.routes import pages
 from crestline.web.permissions import Caller, shares_left, stored_answer_json
 from crestline.web.problems import Problem, forbidden_problem, problem_of
 from crestline.web.requests.access_log import AccessLog
-from crestline.web.run_once import QueuedQuestion, answer_from_queue
 from crestline.web.service_state import ServedDataset, ServiceState
 from crestline.web.utc_clock import utc_now
 
@@ -113,6 +116,27 @@ async def top(
     return JSONResponse(await answer_from_queue(state, question, request.is_disconnected))
 
 
+@api.post("/sql", response_model=SqlBody)
+async def sql(
+    request: Request,
+    request_body: SqlRequest,
+    state: CurrentState,
+    caller: Known,
+    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
+) -> Response:
+    """The answer to a SQL query that is a question; charged before a row is read.
+
+    Such as SELECT item, COUNT(DISTINCT user) FROM … GROUP BY item ORDER BY 2 DESC LIMIT 10.
+    """
+    dataset = caller.dataset(state, request_body.dataset)
+    statement = await run_in_threadpool(read_request, request_body, dataset, state.config.limits.k)
+    if statement.kind is Kind.NOTHING:
+        return JSONResponse(result_json(statement, None))
+    question = QueuedQuestion(caller, dataset.config.name, question_of(statement, request_body), idempotency_key)
+    answer = await answer_from_queue(state, question, request.is_disconnected)
+    return JSONResponse(result_json(statement, answer))
+
+
 def _question(request_body: TopRequest) -> Question:
     """The question as it was sent: numbers are read as they are written, and what the data set decides is left out."""
     return Question.from_fields(cast(QuestionFields, request_body.model_dump()))
@@ -129,7 +153,8 @@ def _dataset_body(dataset: ServedDataset, state: ServiceState) -> dict[str, Any]
     columns = {"user": config.user, "items": list(config.items), "filters": list(config.filters)}
     more = {"sums": list(config.sums), "domains": sorted(config.domains), "groups": list(config.groups)}
     bounds = {"contribution": config.contribution, "version": config.version, "most_k": state.config.limits.k}
-    return {"name": config.name, **columns, **more, **bounds}
+    named = {"name": config.name, "title": config.title, "description": config.description}
+    return {**named, **columns, **more, **bounds}
 
 
 @api.get("/budget", response_model=Budgets, response_model_exclude_unset=True)

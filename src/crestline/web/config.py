@@ -10,6 +10,7 @@ from crestline.ledger.budget import Budget
 from crestline.reports.report import Report
 from crestline.sources.files.s3 import S3
 from crestline.web.settings.toml import line_of_setting
+from crestline.words import NO_WORDS, Words
 
 ANALYST, OWNER = "analyst", "owner"
 DEFAULT_SHAPE = "power:1"
@@ -32,6 +33,8 @@ class DatasetConfig:
     items, filters, sums   the columns that may be ranked, compared with values, and added up
     groups                 the columns by which groups may be made: their values are published
     domains                public lists of items or of groups by name: what the source takes for them
+    title, description     what the data set is called, and what its rows are
+    words                  what the owner calls users and columns
     keep                   a copy of these columns is kept in memory if it takes at most so many bytes; None: no copy
     """
 
@@ -49,6 +52,9 @@ class DatasetConfig:
     groups: tuple[str, ...] = ()
     domains: Mapping[str, str] = field(default_factory=dict)
     keep: int | None = None
+    title: str | None = None
+    description: str | None = None
+    words: Words = NO_WORDS
 
     @property
     def other_columns(self) -> tuple[str, ...]:

@@ -16,10 +16,9 @@ from crestline.histogram.label_order import label_order
 from crestline.ledger.entries import Entry
 from crestline.ledger.periods import PeriodCharge
 from crestline.ledger.report import fraction_used
-from crestline.ledger.storage.queries import Account
+from crestline.ledger.storage.rows import Account
 from crestline.payment import as_free_answer, current_bill
 from crestline.prepare import Prepared, prepare
-from crestline.question import Limits as QuestionLimits
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
 from crestline.sources.engine.cache_owner import use_cache_of
@@ -89,8 +88,10 @@ def _ask_and_record(
     known = Identity(ready, dataset.source, entropy)
     found = None if before is None else find_stored(ledger, known, caller.payer, record=True)
     if found is not None:
-        return answer_json(as_free_answer(found), found.analyst_number)
-    answer = ask(ready, source=dataset.source, entropy=entropy, ledger=ledger, analyst=caller.payer)
+        return answer_json(_with_title(as_free_answer(found), dataset), found.analyst_number)
+    answer = _with_title(
+        ask(ready, source=dataset.source, entropy=entropy, ledger=ledger, analyst=caller.payer), dataset
+    )
     dataset.prepared_cache.keep(who, question, ready)
     if answer.bill is not None:
         return answer_json(answer, answer.bill.receipt)
@@ -113,8 +114,13 @@ def find_answer(state: ServiceState, caller: Caller, number: int) -> tuple[Answe
         found = part.ledger.answer(number, analyst=caller.payer)
         if found is not None:
             bill = replace(_bill_of_answer(state, part, caller, found.number), receipt=number)
-            return replace(Answer.from_dict(found.answer), bill=bill), found.time
+            return _with_title(replace(Answer.from_dict(found.answer), bill=bill), part), found.time
     raise forbidden_problem()
+
+
+def _with_title(answer: Answer, dataset: ServedDataset) -> Answer:
+    """The answer with its question in the words of the owner, as they are now."""
+    return answer.replace_fields(title=answer.question.words(dataset.config.words))
 
 
 def _bill_of_answer(state: ServiceState, dataset: ServedDataset, caller: Caller, number: int) -> Bill:
@@ -146,7 +152,7 @@ def answer_json(answer: Answer, number: int | None) -> dict[str, Any]:
     body = answer.to_dict()
     if body["bill"] is not None:
         body["bill"] = {name: value for name, value in body["bill"].items() if name != "ledger"}
-    return {"id": number, **body, "explanation": explain_without_address(answer)}
+    return {"id": number, **body, "title": answer.heading, "explanation": explain_without_address(answer)}
 
 
 def explain_without_address(answer: Answer, width: int = 100) -> str:
@@ -182,9 +188,9 @@ def prepare_permitted(dataset: ServedDataset, caller: Caller, question: Question
     )
     budget = dataset.ledger.payers(caller.payer)[-1].balance.budget
     public = dataset.config.public
-    slots = QuestionLimits(slots=limits.k_bar, users=None if public is None else public.users)
+    within = replace(dataset.source.limits, slots=limits.k_bar, users=None if public is None else public.users)
     now = dataset.ledger.now()
-    ready = prepare(asked, budget=budget, limits=slots, asker=caller.person.name, now=now)
+    ready = prepare(asked, budget=budget, limits=within, asker=caller.person.name, now=now)
     if asked.domain is None:
         _check_limit("k_bar", ready.question.slots, limits.k_bar)
     _check_source_accepts(dataset, ready, caller.person.name)

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -18,7 +18,6 @@ from typing import TypeAlias
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
-from uvicorn.supervisors import Multiprocess
 
 from crestline.errors import CrestlineError
 from crestline.web.app import create_app
@@ -28,6 +27,7 @@ from crestline.web.requests.access_log import AccessLog, to_standard_output
 from crestline.web.service_state import open_state, reopen_state
 from crestline.web.settings.reader import load_config
 from crestline.web.utc_clock import utc_now
+from crestline.web.workers import Workers, listening_marker, serving_marker
 
 SECONDS_TO_SEND = 10.0
 """Within so many seconds the head of a request must be here, and after it the body (`middleware`)."""
@@ -80,34 +80,47 @@ class SlowClientProtocol(H11Protocol):  # type: ignore[misc] # uvicorn has no ty
             self.transport.close()
 
 
-def serve(config: Config, *, host: str, port: int, workers: int = 1) -> None:
-    """Serve until told to end. Several workers share the address and the ledger; each opens its own connections."""
+def serve(config: Config, *, host: str, port: int, workers: int = 1) -> bool:
+    """Serve until told to end. Several workers share the address and the ledger; each opens its own connections.
+
+    Returns:
+        Whether it could be started.
+    """
     os.environ[_CONFIG] = str(config.file)
-    Multiprocess.handle_hup = _signal_workers
-    with _metrics_folder() if workers > 1 else nullcontext():
-        uvicorn.run(
-            "crestline.web.server:app",
-            factory=True,
-            host=host,
-            port=port,
-            workers=workers,
-            http=SlowClientProtocol,
-            ws="none",
-            server_header=False,
-            proxy_headers=False,  # who a request comes from is what the connection says
-            access_log=False,  # a line of JSON for each request takes its place (`journal`)
-            limit_concurrency=CONNECTIONS,
-            timeout_graceful_shutdown=config.limits.seconds + SETTLING,
-        )
+    settings = uvicorn.Config(
+        "crestline.web.server:app",
+        factory=True,
+        host=host,
+        port=port,
+        workers=workers,
+        http=SlowClientProtocol,
+        ws="none",
+        server_header=False,
+        proxy_headers=False,  # who a request comes from is what the connection says
+        access_log=False,  # a line of JSON for each request takes its place (`journal`)
+        limit_concurrency=CONNECTIONS,
+        timeout_graceful_shutdown=config.limits.seconds + SETTLING,
+    )
+    if workers == 1:
+        server = uvicorn.Server(settings)
+        with suppress(KeyboardInterrupt):
+            server.run()
+        return bool(server.started)
+    to_standard_output()
+    with _metrics_folder() as folder:
+        supervisor = Workers(settings, [settings.bind_socket()], folder)
+        with suppress(KeyboardInterrupt):
+            supervisor.run()
+        return not supervisor.failed
 
 
 @contextmanager
-def _metrics_folder() -> Iterator[None]:
+def _metrics_folder() -> Iterator[Path]:
     """A folder in which all workers count, until the last has ended."""
     with TemporaryDirectory(prefix="crestline-metrics-") as folder:
         os.environ[FOLDER] = folder
         try:
-            yield
+            yield Path(folder)
         finally:
             del os.environ[FOLDER]
 
@@ -118,7 +131,7 @@ def app() -> FastAPI:
     path, signals = Path(os.environ[_CONFIG]), SimpleQueue[int]()
     signal.signal(signal.SIGHUP, lambda number, _: signals.put(number))  # before the file is read: no change is missed
     if FOLDER in os.environ:
-        _listening_marker(os.getpid()).touch()
+        listening_marker(Path(os.environ[FOLDER]), os.getpid()).touch()
     served = create_app(open_state(load_config(path), copies=True))
 
     def reload_on_signal() -> None:
@@ -127,6 +140,8 @@ def app() -> FastAPI:
 
     threading.Thread(target=reload_on_signal, daemon=True).start()
     _refuse_waiting_at_the_end(served)
+    if FOLDER in os.environ:
+        serving_marker(Path(os.environ[FOLDER]), os.getpid()).touch()
     return served
 
 
@@ -144,11 +159,6 @@ def _refuse_waiting_at_the_end(served: FastAPI) -> None:
         signal.signal(number, partial(close_queues, then=signal.getsignal(number)))
 
 
-def _listening_marker(process: int) -> Path:
-    """There once a worker listens to signals: it would end from one that comes before."""
-    return Path(os.environ[FOLDER]) / f"listening-{process}"
-
-
 def reload_configuration(served: FastAPI, path: Path, journal: AccessLog) -> None:
     """Serve what the file says now. Where it cannot be served, what was served stays, and a line says why."""
     try:
@@ -159,10 +169,3 @@ def reload_configuration(served: FastAPI, path: Path, journal: AccessLog) -> Non
         journal.write_event("reload", "kept", f"the configuration is as it was: {type(failure).__name__}")
     else:
         journal.write_event("reload", "loaded")
-
-
-def _signal_workers(parent: Multiprocess) -> None:
-    """Each worker follows the configuration by itself; uvicorn would end them all and start new ones."""
-    for worker in parent.processes:
-        if worker.pid is not None and _listening_marker(worker.pid).exists():  # another one has not read the file yet
-            os.kill(worker.pid, signal.SIGHUP)

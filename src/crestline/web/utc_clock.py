@@ -1,4 +1,4 @@
-"""The clock on the wall, for what is written down."""
+"""The time now, in UTC, for what is written down."""
 
 from __future__ import annotations
 

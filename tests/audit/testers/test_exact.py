@@ -10,8 +10,8 @@ import crestline as cl
 from crestline.audit.attack import audit
 from crestline.audit.neighbours import HistogramShape, all_small_pairs
 from crestline.audit.target import prepare_subject
+from crestline.audit.testers.attack_limits import AttackLimits
 from crestline.audit.testers.exact import ExactTester, hockey_stick_divergence, tightest_epsilon, worst_pair
-from crestline.audit.testers.limits import AttackLimits
 from crestline.mechanisms.framework.gap_tests.sparse import ExponentialTest
 from crestline.randomness.entropy import replay
 

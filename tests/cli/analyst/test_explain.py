@@ -38,7 +38,7 @@ def test_json_from_a_pipe(answer: Path, capsys: pytest.CaptureFixture[str], monk
     assert value["not_promised"]
 
 
-def test_it_says_where_each_theorem_is_told(answer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_theorem_has_a_link(answer: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", str(answer), "--format", "table"]) == 0
     shown = capsys.readouterr().out
     assert run(["explain", str(answer), "--format", "json"]) == 0

@@ -76,7 +76,7 @@ def test_csv_for_sheets(loans: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--ledger", "no-such-folder/ledger.db"], 4, "ledger"),
     ],
 )
-def test_a_wrong_call_is_told_what_to_do(
+def test_a_wrong_call_is_refused_with_what_to_do(
     loans: Path, capsys: pytest.CaptureFixture[str], change: list[str], code: int, words: str
 ) -> None:
     assert run(["top", str(loans), *CALL, *change]) == code
@@ -98,7 +98,7 @@ def test_several_files_are_one_table(loans: Path, capsys: pytest.CaptureFixture[
     assert "the name must end in .parquet" in capsys.readouterr().err
 
 
-def test_a_missing_file_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_file_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["top", "no-such.parquet", *CALL]) == 2
     assert "no-such.parquet" in capsys.readouterr().err
 

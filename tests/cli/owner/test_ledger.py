@@ -146,7 +146,6 @@ def test_verify_says_so_and_exits_with_1_when_something_is_wrong(books: Path, sh
     assert out.startswith("The ledger holds. 7 entries; checksum 7:")
     checksum = json.loads(shell("verify", books)[1])["checksum"]
     assert shell("verify", books, "--checksum", checksum)[0] == 0
-    assert shell("verify", books, "--seal", checksum)[0] == 0  # its earlier name
     assert shell("verify", books, "--checksum", f"7:{GENESIS}")[0] == 1
     assert shell("verify", books, "--checksum", "nonsense")[0] == 2
     with sqlite3.connect(books) as raw:

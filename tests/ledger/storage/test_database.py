@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import text
 from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from tests.ledger.conftest import drawn, small_budget
@@ -22,6 +22,7 @@ from crestline.errors import LedgerError
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.storage import addresses, database
 from crestline.ledger.storage.addresses import memory_database
+from crestline.ledger.storage.books import Books
 from crestline.ledger.storage.errors import ledger_error
 
 FORKED = """
@@ -61,7 +62,7 @@ def test_a_ledger_on_a_server_survives_a_fork(postgres_database: str) -> None:
 def test_conflicts_are_tried_again(conflicts: int) -> None:
     tries = 0
 
-    def work(_: Connection) -> str:
+    def work(_: Books) -> str:
         nonlocal tries
         tries += 1
         if tries <= conflicts:
@@ -75,7 +76,7 @@ def test_conflicts_are_tried_again(conflicts: int) -> None:
 
 
 def test_but_not_for_ever() -> None:
-    def work(_: Connection) -> None:
+    def work(_: Books) -> None:
         raise OperationalError("", {}, Conflict())
 
     books = memory_database()
@@ -154,7 +155,7 @@ def test_only_conflicts_are_tried_again() -> None:
     for code, often in (("40001", database._ATTEMPTS), ("40P01", database._ATTEMPTS), ("23505", 1), ("", 1)):
         tries = 0
 
-        def work(_: Connection, code: str = code) -> None:
+        def work(_: Books, code: str = code) -> None:
             nonlocal tries
             tries += 1
             conflict = Conflict()
@@ -185,7 +186,7 @@ def test_a_writer_holds_the_file_from_the_start_and_a_reader_does_not(tmp_path: 
     path = tmp_path / "ledger.db"
     Ledger.create(path, small_budget()).close()
 
-    def is_free(_: Connection) -> bool:
+    def is_free(_: object) -> bool:
         other = sqlite3.connect(path, isolation_level=None, timeout=0)
         try:
             other.execute("BEGIN IMMEDIATE")
@@ -212,7 +213,7 @@ def test_readers_of_a_file_do_not_wait_for_a_writer(tmp_path: Path) -> None:
 
 def test_a_connection_serves_one_thread_after_another(tmp_path: Path) -> None:
     books, seen = sqlite_books(tmp_path / "ledger.db"), list[object]()
-    books.write(lambda connection: connection.execute(text("CREATE TABLE t (x)")))
+    books.write(lambda books: books.connection.execute(text("CREATE TABLE t (x)")))
     in_a_thread(lambda: seen.append(books.read(lambda c: c.execute(text("SELECT count(*) FROM t")).scalar())), 20)
     assert seen == [0]
     books.close()
@@ -234,7 +235,8 @@ def test_readers_of_ledgers_in_memory_wait_for_the_one_connection() -> None:
     def look() -> None:
         seen.append(books.read(lambda connection: connection.execute(text("SELECT count(*) FROM t")).scalar()))
 
-    def work(connection: Connection) -> threading.Thread:
+    def work(books: Books) -> threading.Thread:
+        connection = books.connection
         connection.execute(text("CREATE TABLE t (x)"))
         reader = in_a_thread(look, 0.3)
         assert reader.is_alive()  # it must not see what is not committed yet

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 from tests.ledger.conftest import EPSILON, drawn, small_budget
 from tests.patience import PATIENCE
@@ -18,8 +18,8 @@ from tests.patience import PATIENCE
 from crestline.errors import BudgetExhausted, BudgetMismatch, LedgerError
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.receipt import Receipt
+from crestline.ledger.storage.books import Books
 from crestline.ledger.storage.database import Database
-from crestline.ledger.storage.group_commit import CommitQueue, Operation, Works
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.engines)])
@@ -32,7 +32,7 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
 
 @pytest.fixture
 def database(ledger: Ledger) -> Database:
-    return ledger._store._database
+    return ledger._store.database
 
 
 class Crowd:
@@ -49,7 +49,7 @@ class Crowd:
             except BaseException as error:
                 self.outcomes[name] = error
 
-        self.threads.append(threading.Thread(target=run))
+        self.threads.append(threading.Thread(target=run, name=name))
         self.threads[-1].start()
 
     def join(self) -> dict[str, object]:
@@ -64,7 +64,7 @@ def waiting(database: Database, crowd: Crowd, many: int) -> Iterator[None]:
     """While somebody else writes: `many` operations that are begun inside wait, and are then written together."""
     begun, free = threading.Event(), threading.Event()
 
-    def hold(_: Connection) -> None:
+    def hold(_: Books) -> None:
         begun.set()
         assert free.wait(PATIENCE)
 
@@ -73,7 +73,7 @@ def waiting(database: Database, crowd: Crowd, many: int) -> Iterator[None]:
     try:
         yield
         deadline = time.monotonic() + PATIENCE
-        while len(database._group._waiting) < many:
+        while len(database._waiting) < many:
             assert time.monotonic() < deadline
             time.sleep(0.001)
     finally:
@@ -84,8 +84,8 @@ def waiting(database: Database, crowd: Crowd, many: int) -> Iterator[None]:
 def batches(database: Database, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many operations each transaction had."""
     sizes: list[int] = []
-    commit = database._commit_batch
-    monkeypatch.setattr(database, "_commit_batch", lambda batch: (sizes.append(len(batch)), commit(batch))[1])
+    commit = database._run_batch
+    monkeypatch.setattr(database, "_run_batch", lambda batch: (sizes.append(len(batch)), commit(batch))[1])
     return sizes
 
 
@@ -135,7 +135,7 @@ def test_what_fails_halfway_through_an_operation_is_undone(ledger: Ledger, datab
 
     crowd = Crowd()
     with waiting(database, crowd, 2):
-        crowd.start("fails", lambda: database.charge(fails))
+        crowd.start("fails", lambda: database.write(fails))
         crowd.start("holds", lambda: ledger.reserve(drawn(1)))
     outcomes = crowd.join()
     assert isinstance(outcomes["fails"], BudgetMismatch)
@@ -149,11 +149,11 @@ def test_what_fails_halfway_through_an_operation_is_undone(ledger: Ledger, datab
 def test_what_the_database_refuses_is_the_error_of_one(
     ledger: Ledger, database: Database, batches: list[int], fault: str | None
 ) -> None:
-    def fails(connection: Connection) -> None:
-        connection.execute(text("UPDATE crestline_accounts SET user_column = 'branch'"))
+    def fails(books: Books) -> None:
         if fault is None:
             raise BudgetMismatch("no")
-        connection.execute(text(fault))
+        books.connection.execute(text("UPDATE crestline_accounts SET user_column = 'branch'"))
+        books.connection.execute(text(fault))
 
     crowd = Crowd()
     with waiting(database, crowd, 3):
@@ -161,7 +161,7 @@ def test_what_the_database_refuses_is_the_error_of_one(
         crowd.start("fails", lambda: database.write(fails))
         crowd.start("after", lambda: ledger.reserve(drawn(2)))
     outcomes = crowd.join()
-    assert batches == [1, 3, 1, 1, 1]  # together, and then each alone
+    assert batches == ([1, 3, 1, 1, 1] if fault else [1, 3])  # together, and then each alone
     assert isinstance(outcomes["fails"], LedgerError if fault else BudgetMismatch)
     assert {type(outcomes["before"]), type(outcomes["after"])} == {Receipt}
     assert (ledger.user, ledger.spent().loss) == ("reader", 3 * EPSILON)
@@ -200,29 +200,22 @@ def broken(_: object) -> None:
     raise OperationalError("", {}, OSError("the disk is gone"))
 
 
-def test_nobody_waits_for_ever_when_the_one_who_writes_is_interrupted() -> None:
-    """Those it wrote for are told that it is not known what was written; who comes later is served."""
+def test_no_thread_waits_for_ever_when_the_one_that_writes_is_interrupted(ledger: Ledger, database: Database) -> None:
+    """Those it wrote for get an error, since it is not known what was written; later ones are served."""
+    crowd, turn = Crowd(), iter(range(3))
 
-    def write(batch: list[Works]) -> None:
-        while len(batch) == 1 and len(group._waiting) < 2 and batch[0].work is first:
-            time.sleep(0.001)
-        if len(batch) > 1:
+    def interrupt(_: Books) -> None:
+        if next(turn) == 0:
             raise KeyboardInterrupt
-        batch[0].end(result=batch[0].work(None))
 
-    def first(_: object) -> str:
-        return "written"
-
-    group, crowd = CommitQueue(write), Crowd()
-    crowd.start("first", lambda: group.commit_operation(Operation(first, charges=True)))
-    while not group._busy:
-        time.sleep(0.001)
-    for name in ("second", "third"):
-        crowd.start(name, lambda: group.commit_operation(Operation(lambda _: None, charges=True)))
+    with waiting(database, crowd, 2):
+        for name in ("second", "third"):
+            crowd.start(name, lambda: database.write(interrupt))
     outcomes = crowd.join()
-    assert outcomes.pop("first") == "written"
+    assert outcomes.pop("first") is None
     assert {type(one) for one in outcomes.values()} == {KeyboardInterrupt, LedgerError}
-    assert group.commit_operation(Operation(lambda _: "served", charges=True)) == "served"
+    assert isinstance(ledger.reserve(drawn(1)), Receipt)
+    assert ledger.verify().findings == ()
 
 
 def test_sixty_four_threads_never_spend_more_than_there_is(ledger: Ledger) -> None:
@@ -246,7 +239,7 @@ def test_sixty_four_threads_never_spend_more_than_there_is(ledger: Ledger) -> No
     assert ledger.verify().findings == ()
 
 
-def test_of_those_who_ask_the_same_at_once_nobody_pays_for_what_is_paid_for(
+def test_of_equal_questions_at_once_only_one_is_paid_for(
     ledger: Ledger, database: Database, batches: list[int]
 ) -> None:
     asking: Any = {"question": {"k": 1}, "data_version": "v1"}
@@ -256,10 +249,10 @@ def test_of_those_who_ask_the_same_at_once_nobody_pays_for_what_is_paid_for(
     batches.clear()
     with waiting(database, crowd, 1):
         crowd.start("settle", lambda: ledger.settle(receipt, drawn(1), answer=["a"]))
-        while not database._group._waiting:
+        while not database._waiting:
             time.sleep(0.001)
         crowd.start("again", lambda: ledger.find_or_reserve(drawn(1), **asking))
-        while len(database._group._waiting) < 2:
+        while len(database._waiting) < 2:
             time.sleep(0.001)
     again: Any = crowd.join()["again"]
     assert batches == [1, 2]
@@ -270,40 +263,23 @@ def test_of_those_who_ask_the_same_at_once_nobody_pays_for_what_is_paid_for(
     assert ledger.verify().findings == ()
 
 
-class Interrupted(Operation[None]):
-    """Its thread is interrupted when its turn has come."""
+def test_a_thread_that_is_interrupted_while_it_waits_has_changed_nothing(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd, done = Crowd(), list[str]()
+    wait_for = threading.Condition.wait_for
 
-    def wait(self) -> None:
-        super().wait()
-        raise KeyboardInterrupt
+    def interrupted(turn: threading.Condition, ready: Callable[[], bool]) -> bool:
+        if threading.current_thread().name == "interrupted":
+            turn.wait(0.01)
+            raise KeyboardInterrupt
+        return wait_for(turn, ready, None)
 
-
-def test_a_thread_that_is_interrupted_while_it_waits_leaves_its_turn_to_the_next() -> None:
-    begun, free, crowd, written = threading.Event(), threading.Event(), Crowd(), list[list[Works]]()
-
-    def write(batch: list[Works]) -> None:
-        begun.set()
-        assert free.wait(PATIENCE)
-        written.append(batch)
-        for operation in batch:
-            operation.end()
-
-    def come(name: str, operation: Operation[None], waiting: int) -> None:
-        crowd.start(name, lambda: group.commit_operation(operation))
-        assert begun.wait(PATIENCE)
-        deadline = time.monotonic() + PATIENCE
-        while len(group._waiting) < waiting:
-            assert time.monotonic() < deadline
-            time.sleep(0.001)
-
-    group = CommitQueue(write)
-    first, interrupted, last = (kind(lambda _: None, True) for kind in (Operation[None], Interrupted, Operation[None]))
-    come("first", first, 0)
-    come("interrupted", interrupted, 1)
-    come("last", last, 2)
-    free.set()
+    monkeypatch.setattr(threading.Condition, "wait_for", interrupted)
+    with waiting(database, crowd, 1):
+        crowd.start("interrupted", lambda: database.write(lambda _: done.append("interrupted")))
+        crowd.threads[-1].join(PATIENCE)
+        crowd.start("last", lambda: database.write(lambda _: done.append("last")))
     outcomes = crowd.join()
     assert isinstance(outcomes["interrupted"], KeyboardInterrupt)
-    assert outcomes["first"] is outcomes["last"] is None
-    assert written == [[first], [last]]
-    assert not group._busy
+    assert (outcomes["first"], outcomes["last"], done) == (None, None, ["last"])

@@ -15,7 +15,7 @@ from tests.patience import PATIENCE
 from crestline.errors import LedgerError
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.storage import schema
+from crestline.ledger.storage import tables
 from crestline.ledger.storage.store import Store
 
 
@@ -67,7 +67,7 @@ def test_a_checksum_is_the_length_and_the_last_hash(store: Store) -> None:
     assert store.verify(store.checksum()).ok
 
 
-def test_a_data_set_with_the_name_of_nobody(store: Store) -> None:
+def test_a_data_set_without_a_budget(store: Store) -> None:
     with pytest.raises(LedgerError, match="no budget is open for data set 'other'"):
         store.payers("other", None)
 
@@ -100,7 +100,7 @@ def test_the_same_budget_again_is_no_other_budget(store: Store) -> None:
 
 def test_two_servers_that_make_the_ledger_at_once_wait_for_each_other(postgres_database: str) -> None:
     with psycopg.connect(postgres_database) as holder:
-        holder.execute("SELECT pg_advisory_xact_lock(%s)", (schema._BUILDING,))
+        holder.execute("SELECT pg_advisory_xact_lock(%s)", (tables._BUILDING,))
         with pytest.raises(LedgerError, match="another client keeps it locked"):
             Ledger.create(postgres_database, small_budget(), timeout=0.2)
     Ledger.create(postgres_database, small_budget(), timeout=PATIENCE).close()
@@ -129,8 +129,8 @@ def test_what_is_reserved_and_paid_is_said_of_the_account_whose_remainder_the_as
 def test_where_an_account_was_removed_nothing_is_given_back(make_ledger: MakeLedger) -> None:
     ledger = make_ledger(small_budget(), analysts={"ann": small_budget()})
     receipt = ledger.reserve(drawn(5), analyst="ann")
-    gone = delete(schema.accounts).where(schema.accounts.c.analyst == "ann")
-    ledger._store._database.write(lambda connection: connection.execute(gone))
+    gone = delete(tables.accounts).where(tables.accounts.c.analyst == "ann")
+    ledger._store.database.write(lambda books: books.connection.execute(gone))
     with pytest.raises(LedgerError, match="somebody else has changed it"):
         ledger.settle(receipt, drawn(1))
     assert ledger.spent().loss == 5 * EPSILON
@@ -141,7 +141,7 @@ def inserted(ledger: Ledger, like: int, **changes: object) -> None:
     """A copy of an entry, written by somebody who goes around the ledger."""
     entry = ledger._store.entry(like)
     row = {**vars(entry), "sequence": 1000, **changes}
-    ledger._store._database.write(lambda connection: connection.execute(insert(schema.entries), row))
+    ledger._store.database.write(lambda books: books.connection.execute(insert(tables.entries), row))
 
 
 def test_the_database_refuses_a_second_settlement_and_no_second_service(make_ledger: MakeLedger) -> None:
@@ -157,10 +157,10 @@ def test_the_database_refuses_a_second_settlement_and_no_second_service(make_led
 @pytest.mark.parametrize(
     ("table", "needed", "optional"),
     [
-        (schema.chain_head, ("id", "version", "length", "head"), ()),
-        (schema.accounts, ("dataset", "analyst", "budget", "settled", "held"), ("user_column",)),
+        (tables.chain_head, ("id", "version", "length", "head"), ()),
+        (tables.accounts, ("dataset", "analyst", "budget", "settled", "held"), ("user_column",)),
         (
-            schema.entries,
+            tables.entries,
             ("sequence", "kind", "dataset", "body", "hash"),
             ("analyst", "receipt", "answer_key", "number"),
         ),
@@ -176,7 +176,7 @@ def test_what_must_be_there_is_asked_for_by_the_database(
         empty = update(table).values({name: None})
 
         def write(empty: Update = empty) -> None:
-            ledger._store._database.write(lambda connection: connection.execute(empty))
+            ledger._store.database.write(lambda books: books.connection.execute(empty))
 
         if name in optional:
             write()
@@ -187,7 +187,9 @@ def test_what_must_be_there_is_asked_for_by_the_database(
 
 def test_no_key_is_used_twice(make_ledger: MakeLedger) -> None:
     ledger = make_ledger(small_budget())
-    for table in (schema.chain_head, schema.accounts, schema.entries):
-        rows = ledger._store._database.read(lambda c, table=table: c.execute(select(table)).mappings().all())
+    for table in (tables.chain_head, tables.accounts, tables.entries):
+        rows = ledger._store.database.read(lambda c, table=table: c.execute(select(table)).mappings().all())
         with pytest.raises(LedgerError):
-            ledger._store._database.write(lambda c, table=table, row=dict(rows[0]): c.execute(insert(table), row))
+            ledger._store.database.write(
+                lambda books, table=table, row=dict(rows[0]): books.connection.execute(insert(table), row)
+            )

@@ -168,7 +168,7 @@ def test_arrivals_within_a_row() -> None:
 
 
 @pytest.mark.parametrize(("first", "many", "k"), [(0, 1, 1), (3, 5, 2), (0, 1_500, 700), (600, 3, 1_300)])
-def test_a_correlation_is_the_sum_it_stands_for(first: int, many: int, k: int) -> None:
+def test_a_correlation_is_the_sum_of_its_definition(first: int, many: int, k: int) -> None:
     """Within one tile and across several, term by term in logarithms."""
     values = np.array([math.lgamma(n + 1) for n in range(first + many + k)])
     others = -np.array([math.lgamma(n + 1) for n in range(k)]) - 0.01 * np.arange(k)

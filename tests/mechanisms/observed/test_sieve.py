@@ -248,7 +248,7 @@ def test_the_numbers_of_the_sieve_are_the_published_ones() -> None:
         Sieve.for_budget(k=3, epsilon=1, delta="1e-6", contribution=4)
 
 
-def test_what_an_item_needed_is_told_in_users() -> None:
+def test_what_an_item_needed_is_stated_in_users() -> None:
     """From the noisy looks alone: the more items users have, the less each weighs, and the more are needed."""
     light = Sieve(5, 1, "1e-6").release(planted(True), replay("needed"))
     assert light.needed is not None

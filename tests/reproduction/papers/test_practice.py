@@ -78,7 +78,7 @@ def test_the_rival_that_discovers_first_answers_for_every_k(shelf: Shelf) -> Non
     assert found[hits(10)].value > 0.5
 
 
-def test_a_file_is_asked_as_anybody_would(shelf: Shelf) -> None:
+def test_a_file_is_asked_by_the_public_interface(shelf: Shelf) -> None:
     found = measure_files(replace(FILES.cells[0], data="MADE", k=10, trials=2), shelf)
     assert found[hits(10)].value > 0.5
 

@@ -43,7 +43,7 @@ class _Library(SimpleNamespace):
         return SimpleNamespace(aggregate=aggregate)
 
 
-def test_the_library_is_told_what_the_setting_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_library_is_given_what_the_setting_says(monkeypatch: pytest.MonkeyPatch) -> None:
     library = _Library()
     monkeypatch.setitem(sys.modules, "pipeline_dp", library)
     assert largest([5, 7, 7, 9, 9, 9], SETTING) == [9, 7]

@@ -136,7 +136,7 @@ FAILED_ONCE: dict[str, tuple[pa.Array, str, int]] = {
 
 @pytest.mark.parametrize("way", ["frame", "database"])
 @pytest.mark.parametrize("case", FAILED_ONCE)
-def test_whether_anybody_passes_one_condition_is_not_told_by_another(case: str, way: str, tmp_path: Path) -> None:
+def test_whether_a_user_passes_one_condition_is_not_revealed_by_another(case: str, way: str, tmp_path: Path) -> None:
     column, condition, meets = FAILED_ONCE[case]
     table = pa.table({"user": [1, 2], "who": ["a", "a"], "v": column})
     source = open_source(table) if way == "frame" else in_a_database(table, tmp_path)

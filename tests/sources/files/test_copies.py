@@ -57,6 +57,7 @@ WRITERS: dict[str, Callable[[Path, bytes], None]] = {
 }  # fmt: skip
 
 
+@pytest.mark.engines
 @pytest.mark.filterwarnings("ignore")  # of deltalake
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize("name", WRITERS)

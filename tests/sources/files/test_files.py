@@ -23,7 +23,7 @@ from crestline.sources.files.files import FileSource
 from crestline.sources.files.lines import LONGEST
 from crestline.sources.table import TableSource
 
-pytestmark = pytest.mark.usefixtures("way")
+pytestmark = [pytest.mark.usefixtures("way"), pytest.mark.sample(of="way")]
 
 QUESTION = Question(k=2, k_bar=3)
 ROWS = [("u1", "b"), ("u1", "b"), ("u2", "b"), ("u2", "a"), ("u3", "c"), (None, "a"), ("u4", None)]
@@ -165,7 +165,7 @@ def test_a_header_is_looked_at_for_what_is_asked_and_never_printed(tmp_path: Pat
     assert "HIV" not in str(refusal.value)
 
 
-def test_columns_that_nobody_asks_for_may_have_any_name(tmp_path: Path) -> None:
+def test_columns_that_no_question_uses_may_have_any_name(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(",user,Item,item,x,x\n0,u,no,a,1,2\n1,v,no,a,1,2\n")
     assert histogram(path) == {"a": 2}

@@ -18,7 +18,7 @@ from crestline.sources import open_source
 from crestline.sources.files.parquet import common_type
 from tests.sources.oracle import typed
 
-pytestmark = pytest.mark.usefixtures("way")
+pytestmark = [pytest.mark.usefixtures("way"), pytest.mark.sample(of="way")]
 
 NOON = datetime(2026, 1, 31, 12)
 ZONED = NOON.replace(tzinfo=UTC)

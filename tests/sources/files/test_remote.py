@@ -21,7 +21,12 @@ from crestline.question import Question
 from crestline.sources import open_source
 from tests.servers import free_port
 
-pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("way")]
+pytestmark = [
+    pytest.mark.engines,
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.usefixtures("way"),
+    pytest.mark.sample(of="way"),
+]
 
 QUESTION = Question(k=2, k_bar=3)
 ROWS = {"user": [1, 2, 2, 3], "item": ["a", "a", "b", None]}
@@ -76,7 +81,7 @@ def test_a_file_that_is_replaced_is_seen_and_has_no_version_of_its_own(bucket: A
     assert counted(source) == {"z": 1}
 
 
-def test_a_row_that_cannot_be_read_costs_nobody_else_anything(bucket: Any, tmp_path: Path) -> None:
+def test_a_row_that_cannot_be_read_changes_nothing_for_other_users(bucket: Any, tmp_path: Path) -> None:
     bucket.upload_file(str(parquet(tmp_path / "t", pa.table({"user": [1, 2, 3, 4], "item": BROKEN}))), "t.parquet")
     local = counted(open_source((tmp_path / "t").rename(tmp_path / "t.parquet")))
     assert counted(open_source("s3://lake/t.parquet")) == local == {"b": 2, "a": 1, "\N{REPLACEMENT CHARACTER}" * 2: 1}
@@ -169,7 +174,7 @@ def test_a_file_of_a_web_server(site: str, tmp_path: Path) -> None:
         open_source(f"{site}/t.csv")
 
 
-def test_a_signature_in_an_address_is_told_nobody(site: str, tmp_path: Path) -> None:
+def test_a_signature_in_an_address_is_never_shown(site: str, tmp_path: Path) -> None:
     parquet(tmp_path / "t.parquet", pa.table(ROWS))
     source = open_source(f"{site}/t.parquet?signature=abc")
     assert counted(source) == {"a": 2, "b": 1}
@@ -179,7 +184,7 @@ def test_a_signature_in_an_address_is_told_nobody(site: str, tmp_path: Path) -> 
     assert "abc" not in str(refusal.value)
 
 
-def test_a_signature_in_the_address_of_a_public_list_is_told_nobody(site: str, tmp_path: Path) -> None:
+def test_a_signature_in_the_address_of_a_public_list_is_never_shown(site: str, tmp_path: Path) -> None:
     rows = parquet(tmp_path / "t.parquet", pa.table({"user": range(300), "item": ["tea"] * 300}))
     parquet(tmp_path / "list.parquet", pa.table({"item": ["tea", "rum"]}))
     (tmp_path / "broken.parquet").write_text("no Parquet")

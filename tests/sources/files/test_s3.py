@@ -24,7 +24,12 @@ from crestline.web.service_state import open_state
 from crestline.web.settings.reader import load_config
 from tests.servers import free_port
 
-pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("way")]
+pytestmark = [
+    pytest.mark.engines,
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.usefixtures("way"),
+    pytest.mark.sample(of="way"),
+]
 
 ADDRESS, SECRET = "s3://lake/t.parquet", "a secret % with = signs"
 ASKED: dict[str, Any] = {"user": "user", "item": "item", "k": 1, "epsilon": 1, "delta": "1e-6"}

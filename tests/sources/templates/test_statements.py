@@ -76,7 +76,7 @@ def test_true_and_one_are_not_the_same(events: TableSource) -> None:
         events.check(Question(k=1, k_bar=2, where='"user" = true'))
 
 
-def test_nobody_uses_what_was_written_for_somebody_else(events: TableSource, written: list[str]) -> None:
+def test_a_statement_is_used_only_by_the_caller_it_was_written_for(events: TableSource, written: list[str]) -> None:
     for who in ("ada", "bob", "ada", "bob"):
         with use_cache_of(who):
             counted(events, "country = 'DE'")
@@ -97,7 +97,7 @@ def test_many_texts_are_written_out(events: TableSource) -> None:
 
 
 @pytest.mark.parametrize("asked", [{"domain": ["a", "b"]}, {"by": ("country",)}, {"coverage": True}])
-def test_nobody_uses_an_expression_that_was_built_for_somebody_else(
+def test_an_expression_is_used_only_by_the_caller_it_was_built_for(
     events: TableSource, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any]
 ) -> None:
     built: list[Question] = []

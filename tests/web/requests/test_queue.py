@@ -36,7 +36,7 @@ def test_a_question_is_answered_in_another_thread() -> None:
     assert run(attempt) != threading.current_thread().name
 
 
-def test_so_many_run_so_many_wait_and_the_next_is_refused() -> None:
+def test_the_queue_runs_some_keeps_some_waiting_and_refuses_the_next() -> None:
     running, go_on, most = threading.Semaphore(0), threading.Event(), []
 
     async def attempt() -> None:
@@ -115,7 +115,7 @@ def test_a_question_that_waits_for_too_long_is_refused_and_leaves_its_place() ->
     run(attempt)
 
 
-def test_nobody_is_charged_who_has_gone() -> None:
+def test_a_caller_who_has_gone_is_not_charged() -> None:
     asked: list[int] = []
 
     async def attempt() -> None:

@@ -13,8 +13,8 @@ from crestline.audit.claims import ApproximateClaim, Claim, Law, outcomes_by_rat
 from crestline.audit.neighbours import Counts, HistogramShape, NeighbourPair
 from crestline.audit.protocols import AttackResult
 from crestline.audit.target import AuditSubject
+from crestline.audit.testers.attack_limits import AttackLimits
 from crestline.audit.testers.features import kind_text
-from crestline.audit.testers.limits import AttackLimits
 from crestline.audit.testers.special_pairs import neighbouring_pairs
 
 # Laws are floating-point numbers: a strength this close to the claim counts as equal.

@@ -1,7 +1,7 @@
 """Pairs built on purpose: ties, thresholds, empty data, items of one user, k = k_bar, users with every item.
 
-`levels` are counts from which the mechanism names items (`find_edges`): privacy is lost at a threshold, at the cut,
-and where an item appears.
+`levels` are counts from which the mechanism names items (`find_naming_levels`): privacy is lost at a threshold, at the
+cut, and where an item appears.
 """
 
 from __future__ import annotations

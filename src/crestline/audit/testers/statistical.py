@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from crestline.audit.claims import TabulatedCeiling, strength_of_event
 from crestline.audit.neighbours import NeighbourPair
 from crestline.audit.protocols import AttackResult, AuditTarget
+from crestline.audit.testers.attack_limits import AttackLimits
 from crestline.audit.testers.bounds import lower_bound, upper_bound
 from crestline.audit.testers.events import NOTHING, BestEvent, Samples, learn_event
 from crestline.audit.testers.floating_point import reachability_features, usual_scales
-from crestline.audit.testers.limits import AttackLimits
 from crestline.audit.testers.special_pairs import neighbouring_pairs
 
 TESTS = 12

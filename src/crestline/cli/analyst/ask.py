@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -109,7 +108,9 @@ def _ask_one(posed: BatchQuestion, given: dict[str, str], source: str | S3, ledg
 
 def _print(answer: Answer, number: int, form: Format) -> None:
     if resolve_format(form) is Format.JSON:
-        sys.stdout.write(json.dumps(answer.to_dict(), ensure_ascii=False) + "\n")
+        from crestline.label_text import json_text
+
+        sys.stdout.write(json_text(answer.to_dict()) + "\n")
         sys.stdout.flush()
         return
     make_console().print(f"\nQuestion {number}", style="bold")

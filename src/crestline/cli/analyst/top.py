@@ -78,6 +78,8 @@ def top(
 
 def print_answer(answer: Answer, form: Format, *, explain: bool = True) -> None:
     """Print an answer as a table with its explanation, as JSON, or as CSV."""
+    from crestline.label_text import printable_lines
+
     form = resolve_format(form)
     if form is Format.JSON:
         print_json(answer.to_dict())
@@ -95,20 +97,23 @@ def print_answer(answer: Answer, form: Format, *, explain: bool = True) -> None:
     else:
         _print_table(answer)
         if explain:
-            make_console().print(answer.explain(), markup=False)
+            make_console().print(printable_lines(answer.explain()), markup=False)
 
 
 def _print_table(answer: Answer) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from crestline.answer.tabular import columns, printable_text
+    from crestline.answer.tabular import columns
+    from crestline.label_text import printable_text
 
     data = columns(answer)
     table = Table()
     for head in data:
         table.add_column(
-            head, justify="left" if head in (*answer.question.by, *answer.question.item) else "right", overflow="fold"
+            printable_text(head),
+            justify="left" if head in (*answer.question.by, *answer.question.item) else "right",
+            overflow="fold",
         )
     for row in zip(*data.values(), strict=True):
         table.add_row(*(Text(printable_text(cell)) for cell in row))

@@ -18,7 +18,7 @@ from crestline.cli.owner.ledger_tables import period_accounts, period_json, prin
 if TYPE_CHECKING:
     from crestline.ledger.budget import Budget, Window
     from crestline.ledger.entries import Entry
-    from crestline.ledger.storage.queries import Account
+    from crestline.ledger.storage.rows import Account
     from crestline.ledger.storage.store import Store
 
 ledger_app = typer.Typer(
@@ -160,7 +160,7 @@ def verify(
     address: Address,
     checksum: Annotated[
         str | None,
-        typer.Option("--checksum", "--seal", help="A checksum (length:hash) that was kept outside the ledger."),
+        typer.Option("--checksum", help="A checksum (length:hash) that was kept outside the ledger."),
     ] = None,
     form: Form = Format.AUTO,
 ) -> None:

@@ -8,8 +8,8 @@ from crestline.cli.output import Format, make_console, print_csv, print_json, pr
 
 if TYPE_CHECKING:
     from crestline.ledger.entries import Entry
-    from crestline.ledger.storage.queries import Account
-    from crestline.ledger.storage.store_reader import StoreReader
+    from crestline.ledger.storage.rows import Account
+    from crestline.ledger.storage.store import Store
 
 
 def print_accounts(accounts: list[Account], form: Format) -> None:
@@ -24,7 +24,7 @@ def print_accounts(accounts: list[Account], form: Format) -> None:
         print_rows(ACCOUNT_COLUMNS, [account_row(account) for account in accounts], form)
 
 
-def period_accounts(store: StoreReader, account: Account) -> list[Account]:
+def period_accounts(store: Store, account: Account) -> list[Account]:
     """Accounts of the periods and windows of a budget by period."""
     by_period = account.balance.budget.calendar is not None
     return store.periods(account.dataset, account.analyst) if by_period else []
@@ -64,7 +64,7 @@ def _print_ahead(entries: list[Entry]) -> None:
     print_rows({"sequence": "#", "what": "for", "charge": "charge"}, rows, Format.TABLE, title)
 
 
-def print_notes(store: StoreReader, accounts: list[Account], waiting: list[Entry]) -> None:
+def print_notes(store: Store, accounts: list[Account], waiting: list[Entry]) -> None:
     """Print notes on accounts: whose presence is hidden, unsettled reservations, and the checksum to keep elsewhere."""
     from crestline.ledger.report import ENTRY_COLUMNS, entry_row
 

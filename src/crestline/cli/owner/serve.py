@@ -19,7 +19,7 @@ def serve(
 
     Example: crestline serve crestline.toml --check
     """
-    from crestline.errors import ParameterError
+    from crestline.errors import ParameterError, SourceError
     from crestline.web.settings.reader import load_config
 
     loaded = load_config(config)
@@ -34,4 +34,5 @@ def serve(
         from crestline.web import server
     except ModuleNotFoundError:
         raise ParameterError("the service needs more packages: pip install 'crestline[service]'") from None
-    server.serve(loaded, host=host, port=port, workers=workers)
+    if not server.serve(loaded, host=host, port=port, workers=workers):
+        raise SourceError("the service could not be started: the lines above say why")

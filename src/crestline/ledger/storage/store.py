@@ -3,30 +3,52 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Executable, Select, select
 
 from crestline.errors import BudgetExhausted, BudgetMismatch, LedgerError
 from crestline.guarantees.cost import Cost
-from crestline.ledger import balance_rules
 from crestline.ledger.amount import Amount, zero_amount
-from crestline.ledger.balance_rules import check_user, user_of_question
+from crestline.ledger.balance_rules import Balance, check_user, user_of_question
 from crestline.ledger.budget import Budget
-from crestline.ledger.entries import Draft, Entry, EntryKind, entry_hash
+from crestline.ledger.entries import ENDINGS, Draft, Entry, EntryKind, is_ahead
 from crestline.ledger.periods import PeriodCharge, check_same_calendar
 from crestline.ledger.receipt import Clock, LedgerRequest, Receipt, Settlement
-from crestline.ledger.storage import queries, schema
+from crestline.ledger.storage import tables
 from crestline.ledger.storage.addresses import memory_database, open_database
-from crestline.ledger.storage.charged_accounts import ChargedAccount, ChargedAccounts
-from crestline.ledger.storage.checks.witness import open_witness
+from crestline.ledger.storage.books import (
+    ANSWER,
+    SETTLEMENT,
+    Books,
+    check_unedited,
+    load_payer_rows,
+    load_rows,
+    read_head,
+)
 from crestline.ledger.storage.database import Database
-from crestline.ledger.storage.group_commit import PreloadKeys
-from crestline.ledger.storage.queries import Account, no_budget_error
-from crestline.ledger.storage.store_reader import StoreReader, load_payers_or_refuse
-from crestline.ledger.storage.transaction import Transaction
+from crestline.ledger.storage.rows import (
+    DATASET,
+    Account,
+    ChargedAccount,
+    ChargedAccounts,
+    Rows,
+    accounts_in,
+    balances_in,
+    charged_accounts_in,
+    no_budget_error,
+    payers_in,
+    period_accounts_in,
+    stored_payers_in,
+    to_entry,
+    users_in,
+)
+from crestline.ledger.storage.tables import entries
+from crestline.ledger.storage.witness import open_witness
+from crestline.ledger.verify import Verification, verify
 
 T = TypeVar("T")
 Address: TypeAlias = str | os.PathLike[str]
@@ -36,97 +58,113 @@ Choose: TypeAlias = Callable[
 Usable: TypeAlias = Callable[[object], bool]  # whether an answer that is stored may be served
 
 
-class Store(StoreReader):
+class Store:
     """A ledger in a database: every method is one transaction."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
-        super().__init__(database)
+        self.database = database  # the service keeps its own tables beside it
         self._clock = clock
 
     @classmethod
     def create(cls, address: Address, clock: Clock, timeout: float, witness: Address | None = None) -> Store:
         """The ledger at this address, made if there is none; `witness` is where its checksum is kept."""
         database = open_database(address, create=True, timeout=timeout)
-        database.write(lambda connection: schema.build_or_migrate(connection, database.address))
+        database.write(lambda books: tables.build(books.connection, database.address))
         return cls(database, clock)._attach_witness(witness, timeout)
 
     @classmethod
     def open(cls, address: Address, clock: Clock, timeout: float, witness: Address | None = None) -> Store:
-        """The ledger at this address, migrated if it is older; `witness` is where its checksum is kept."""
+        """The ledger at this address; `witness` is where its checksum is kept."""
         database = open_database(address, create=False, timeout=timeout)
-        if database.read(lambda connection: schema.must_migrate(connection, database.address)):
-            database.write(_migrate)
+        database.read(lambda connection: tables.check(connection, database.address))
         return cls(database, clock)._attach_witness(witness, timeout)
 
     @classmethod
     def in_memory(cls, clock: Clock) -> Store:
         """A new ledger that ends with the process."""
         database = memory_database()
-        database.write(schema.build)
+        database.write(lambda books: tables.build(books.connection, database.address))
         return cls(database, clock)
+
+    @property
+    def address(self) -> str:
+        """The address without its password."""
+        return self.database.address
+
+    def close(self) -> None:
+        """Close every connection to the database; what was written stays."""
+        self.database.close()
+
+    def now(self) -> datetime:
+        """The time by the clock that entries are written with."""
+        return self._clock()
+
+    # Witness
 
     def _attach_witness(self, address: Address | None, timeout: float) -> Store:
         """This ledger, if its witness knows it; one that never had a witness gets one."""
         if address is None:
             return self
-        witness = open_witness(address, self._database, timeout)
-        head, known = self._database.read(queries.load_head), witness.read_head()
+        witness = open_witness(address, self.database, timeout)
+        head, known = self.database.read(read_head), witness.read_head()
         if known is None and not self._has_witness():
             witness.note_head(head)  # before it is written down: a crash between the two refuses nobody
-            self._database.use_witness(witness)
-            self._database.charge(lambda transaction: transaction.append(_witness_draft(None), self._clock()))
+            self.database.use_witness(witness)
+            self.database.write(lambda books: books.post(_witness_draft(None), self._clock()))
             return self
-        self._database.use_witness(witness)
+        self.database.use_witness(witness)
         try:
-            self._database.charge(lambda transaction: None)  # the lock checks
+            self.database.write(Books.lock)  # the lock checks
         except LedgerError:
             self.close()
             raise
         return self
 
     def _has_witness(self) -> bool:
-        ever = select(schema.entries.c.sequence).where(schema.entries.c.kind == "witnessed").limit(1)
-        return self._database.read(lambda connection: connection.execute(ever).first() is not None)
+        return bool(self._read_entries(select(entries).where(entries.c.kind == "witnessed").limit(1)))
 
     def accept(self, address: Address, timeout: float = 30.0) -> str:
-        """Take this ledger as it is, whatever its witness knows, for its owner who has restored it; a ledger that does
+        """Take this ledger in place of what its witness knows, for its owner who has restored it; a ledger that does
         not hold by itself is refused. Returns the checksum that the witness knew."""
         self.refuse_damaged()
-        witness = open_witness(address, self._database, timeout)
+        witness = open_witness(address, self.database, timeout)
         try:
             known = witness.read_head()
             before = "nothing" if known is None else f"{known.length}:{known.hash}"
         except LedgerError:
             before = "nothing that can be read"
-        self._database.charge(lambda transaction: transaction.append(_witness_draft(before), self._clock()))
-        witness.replace(self._database.read(queries.load_head))
+        self.database.write(lambda books: books.post(_witness_draft(before), self._clock()))
+        witness.replace(self.database.read(read_head))
         return before
 
-    def now(self) -> datetime:
-        """The time by the clock that entries are written with."""
-        return self._clock()
+    # Budgets
 
     def open_accounts(self, dataset: str, budgets: Mapping[str | None, Budget], user: str | None = None) -> None:
         """Open budgets, once: of the data set (None), of analysts, or all together. All are opened, or none.
 
         `user` fixes the user column of the data set; without it the first question does.
         """
+        opened = [
+            Account(dataset, analyst, Balance.open_account(budget), user if analyst is None else None)
+            for analyst, budget in budgets.items()
+        ]
 
-        def work(connection: Connection) -> None:
-            for analyst, budget in budgets.items():
-                own = user if analyst is None else None
-                self._open(connection, Account(dataset, analyst, balance_rules.Balance.open_account(budget), own))
+        def change(books: Books) -> None:
+            rows = dict(books.lock().rows)
+            for account in opened:
+                _refuse_opening(books, rows, account)
+                rows[account.key] = account.row
+            self._post_opened(books, opened)
 
-        self._database.write(work)
+        self.database.write(change)
 
     def ensure_account(self, dataset: str, budget: Budget, user: str | None = None) -> None:
         """Open the budget of a data set, unless the same one, about the same users, is open already."""
 
-        def work(connection: Connection) -> None:
-            queries.lock(connection)
-            present = queries.load_payers(connection, dataset, None)
+        def change(books: Books) -> None:
+            present = stored_payers_in(books.lock().rows, dataset, None)
             if not present:
-                self._open(connection, Account(dataset, None, balance_rules.Balance.open_account(budget), user))
+                self._post_opened(books, [Account(dataset, None, Balance.open_account(budget), user)])
             for account in present:
                 check_user(dataset, account.user, user)
                 if not account.balance.budget.has_same_terms(budget):
@@ -135,164 +173,270 @@ class Store(StoreReader):
                         "ask under that budget, or give the data set another name"
                     )
 
-        self._database.write(work)
+        self.database.write(change)
 
-    def _open(self, connection: Connection, account: Account) -> None:
-        head = queries.lock(connection)
-        dataset, analyst = account.dataset, account.analyst
-        known = queries.load_payers(connection, dataset, analyst)
-        present = [one.analyst for one in known]
-        if analyst in present:
-            raise LedgerError(f"{account.title} is open already, and is never changed: use it, or another name")
-        if analyst is not None and not present:
-            raise no_budget_error(dataset)
-        if known:
-            check_same_calendar(known[0].balance.budget, account.balance.budget)
-        if analyst is not None and queries.has_asked(connection, dataset, analyst):
-            raise LedgerError(f"{account.title} comes too late: {analyst!r} has been answered already")
-        queries.open_account(connection, account)
-        users = {} if account.user is None else {"user": account.user}
-        draft = Draft("opened", dataset, analyst, details={"budget": account.balance.budget.to_json(), **users})
-        queries.append(connection, head, draft, self._clock())
+    def _post_opened(self, books: Books, opened: Iterable[Account]) -> None:
+        for account in opened:
+            users = {} if account.user is None else {"user": account.user}
+            details = {"budget": account.balance.budget.to_json(), **users}
+            books.post(Draft("opened", account.dataset, account.analyst, details=details), self._clock(), [account])
+
+    # Questions
 
     def reserve(self, order: LedgerRequest, choose: Choose) -> Receipt:
         """Hold what `choose` asks for in every account concerned, or refuse: a refusal is recorded, at no cost.
 
         The first reservation that names a user column fixes it for the data set.
         """
-        outcome = self._database.charge(lambda transaction: self._reserve(transaction, order, choose))
-        if isinstance(outcome, BudgetExhausted):
+        outcome = self.database.write(lambda books: self._reserve(books, order, choose))
+        if isinstance(outcome, BudgetExhausted):  # it was returned by the transaction, so that it is recorded
             raise outcome
         return outcome
-
-    def begin(self, number: int, question: Mapping[str, Any]) -> Receipt | None:
-        """Take up a reservation that was made ahead, which happens once, and before a row is read: what settles it.
-        None where it was made for another question; nothing happens then."""
-
-        def work(connection: Connection) -> Receipt | None:
-            head = queries.lock(connection)
-            entry = queries.load_entry(connection, number)
-            if entry is None or entry.kind != "reserved" or entry.content["question"] != question:
-                return None
-            if queries.was_taken_up(connection, number) or queries.has_ended(connection, number):
-                raise LedgerError(f"reservation {number} was taken up or given back already; it is taken up once")
-            payers = queries.load_payers(connection, entry.dataset, entry.analyst)
-            draft = Draft("begun", entry.dataset, entry.analyst, number, entry.answer_key, number=entry.number)
-            queries.append(connection, head, draft, self._clock())
-            held, reach = entry.charge_of(entry.analyst), _period_charge_of(entry, payers[0].balance.budget)
-            return Receipt(number, entry.hash, entry.dataset, entry.analyst, held, None, reach, entry.number)
-
-        return self._database.write(work)
 
     def find_or_reserve(self, order: LedgerRequest, choose: Choose, usable: Usable) -> Entry | Receipt:
         """The stored answer, as `find_answer`, or else a reservation, in one transaction: of those who ask the same at
         the same time nobody pays for what another has paid for already."""
 
-        def work(transaction: Transaction) -> Entry | Receipt | BudgetExhausted:
-            payers = transaction.payers(order.dataset, order.analyst)
+        def change(books: Books) -> Entry | Receipt | BudgetExhausted:
+            payers = payers_in(books.lock().rows, order.dataset, order.analyst)
             key = order.answer_key(payers[-1].analyst)
-            found = None if key is None else transaction.answer(key)
-            if found is None or not usable(self._check_unedited(found).content["answer"]):
-                return self._reserve(transaction, order, choose)
-            transaction.append(order.served_again_draft(found), self._clock())
+            found = None if key is None else books.find_answer(key)
+            if found is None or not usable(found.content["answer"]):
+                return self._reserve(books, order, choose)
+            books.post(order.served_again_draft(found), self._clock())
             return found
 
-        outcome = self._database.charge(work, PreloadKeys(answers=order.possible_keys()))
+        outcome = self.database.write(change)
         if isinstance(outcome, BudgetExhausted):
             raise outcome
         return outcome
 
-    def _reserve(self, transaction: Transaction, order: LedgerRequest, choose: Choose) -> Receipt | BudgetExhausted:
+    def _reserve(self, books: Books, order: LedgerRequest, choose: Choose) -> Receipt | BudgetExhausted:
+        rows = books.lock().rows
+        payers = payers_in(rows, order.dataset, order.analyst)
         user = user_of_question(order.question)
-        payers = transaction.payers(order.dataset, order.analyst)
-        pinned = payers[0].user
-        check_user(order.dataset, pinned, user)
-        drawn = [transaction.charged_accounts(payer, order.reach) for payer in payers]
+        check_user(order.dataset, payers[0].user, user)
+        charged = [charged_accounts_in(rows, payer, order.reach) for payer in payers]
         try:
-            cost, k = choose([part for one in drawn for part in one.parts])
-            held = _hold_in_all_accounts(drawn, cost)
+            cost, k = choose([part for one in charged for part in one.parts])
+            held = _hold_in_all_accounts(charged, cost)
         except BudgetExhausted as refusal:
-            transaction.append(order.refusal_draft(refusal), self._clock())
+            books.post(order.refusal_draft(refusal), self._clock())
             return refusal
-        charge = [amount for _, amount in held]
+        amounts = [amount for _, amount in held]
         key = order.answer_key(payers[-1].analyst)
-        draft = Draft("reserved", order.dataset, order.analyst, None, key, order.question_fields(k) | _charge(charge))
-        for one, _ in held:
-            transaction.save(one)
-        if pinned is None and user is not None:
-            transaction.fix_user(order.dataset, user)
-        entry = transaction.append(draft, self._clock())
+        draft = Draft("reserved", order.dataset, order.analyst, None, key, order.question_fields(k) | _charge(amounts))
+        changed = _with_user([account for one, _ in held for account in one.accounts], payers[0], user)
+        entry = books.post(draft, self._clock(), changed)
         own = entry.number
-        return Receipt(entry.sequence, entry.hash, order.dataset, order.analyst, charge[-1], k, order.reach, own)
+        return Receipt(entry.sequence, entry.hash, order.dataset, order.analyst, amounts[-1], k, order.reach, own)
+
+    def begin(self, number: int, question: Mapping[str, Any]) -> Receipt | None:
+        """Take up a reservation that was made ahead, which happens once, and before a row is read: what settles it.
+        None where it was made for another question, or not ahead; nothing happens then."""
+
+        def change(books: Books) -> Receipt | None:
+            entry, following = books.find_reservation(number)
+            if entry is None or not entry.is_reserved_ahead or entry.content["question"] != question:
+                return None
+            if following:
+                raise LedgerError(f"reservation {number} was taken up or given back already; it is taken up once")
+            (whole,) = payers_in(books.rows, entry.dataset, None)
+            draft = Draft("begun", entry.dataset, entry.analyst, number, entry.answer_key, number=entry.number)
+            books.post(draft, self._clock())
+            held, reach = entry.charge_of(entry.analyst), _period_charge_of(entry.content, whole.balance.budget)
+            return Receipt(number, entry.hash, entry.dataset, entry.analyst, held, None, reach, entry.number)
+
+        return self.database.write(change)
 
     def settle(self, receipt: Receipt, cost: Cost, answer: object) -> Settlement:
         """Turn the reservation into what was in fact paid, and keep the answer."""
 
-        def work(transaction: Transaction) -> Settlement:
-            entry = self._check_unedited(_find_reservation(transaction, receipt))
-            drawn = self._accounts_of_reservation(transaction, entry)
-            settled = [one.settle(reserved, cost) for one, reserved in drawn]
+        def change(books: Books) -> Settlement:
+            entry, charged = self._open_reservation(books, receipt)
+            settled = [one.settle(reserved, cost) for one, reserved in charged]
             details = {**_charge([paid for _, paid in settled]), "answer": answer}
-            for one, _ in settled:
-                transaction.save(one)
-            transaction.append(_ending_draft(entry, "settled", entry.answer_key, details), self._clock())
+            changed = [account for one, _ in settled for account in one.accounts]
+            books.post(_ending_draft(entry, "settled", entry.answer_key, details), self._clock(), changed)
             own, paid = settled[-1]
             return Settlement(paid, own.smallest_balance)
 
-        return self._database.charge(work, PreloadKeys(receipts=(receipt.number,)))
+        return self.database.write(change)
 
     def void(self, receipt: Receipt) -> None:
         """Give a reservation back in full."""
 
-        def work(transaction: Transaction) -> None:
-            entry = self._check_unedited(_find_reservation(transaction, receipt))
-            returned = [one.give_back(reserved) for one, reserved in self._accounts_of_reservation(transaction, entry)]
+        def change(books: Books) -> None:
+            entry, charged = self._open_reservation(books, receipt)
+            returned = [one.give_back(reserved) for one, reserved in charged]
             nothing = _charge([zero_amount(one.payer.balance.budget.limit.units) for one in returned])
-            for one in returned:
-                transaction.save(one)
-            transaction.append(_ending_draft(entry, "voided", None, nothing), self._clock())
+            changed = [account for one in returned for account in one.accounts]
+            books.post(_ending_draft(entry, "voided", None, nothing), self._clock(), changed)
 
-        self._database.charge(work, PreloadKeys(receipts=(receipt.number,)))
+        self.database.write(change)
 
-    def _accounts_of_reservation(self, transaction: Transaction, entry: Entry) -> list[tuple[ChargedAccounts, Amount]]:
-        """The accounts that a reservation was charged to, as they stand now, and what each payer's part was."""
+    def _open_reservation(self, books: Books, receipt: Receipt) -> tuple[Entry, list[tuple[ChargedAccounts, Amount]]]:
+        """A reservation that has not ended, the accounts that it was charged to, and each payer's part.
+
+        One that was made ahead must have been taken up: `begin` is what makes sure that it is used once.
+        """
+        entry, following = books.find_reservation(receipt.number)
+        if entry is None or entry.hash != receipt.hash:
+            raise LedgerError("this receipt is not from this ledger: settle where you reserved")
+        for ending in (one for one in following if one.kind in ENDINGS):
+            done = "is settled already; it is settled once" if ending.kind == "settled" else "was given back already"
+            raise LedgerError(f"reservation {receipt.number} {done}")
         content = entry.content
-        charged = content["charge"]
-        payers = transaction.find_payers(entry.dataset, entry.analyst)[: len(charged)]
-        if len(payers) < len(charged):
+        if is_ahead(content) and not following:
+            raise LedgerError(f"reservation {receipt.number} was made ahead and is not taken up: `begin` it first")
+        amounts = content["charge"]
+        payers = stored_payers_in(books.rows, entry.dataset, entry.analyst)[: len(amounts)]
+        if len(payers) < len(amounts):
             raise LedgerError(f"ledger {self.address}: an account was removed; run `crestline ledger verify`")
-        found = []
-        for payer, exact in zip(payers, charged, strict=True):
+        charged = []
+        for payer, exact in zip(payers, amounts, strict=True):
             budget = payer.balance.budget
-            found.append(
-                (
-                    transaction.charged_accounts(payer, _period_charge_of(entry, budget)),
-                    Amount.from_json(exact, budget.limit.units),
-                )
-            )
-        return found
+            accounts = charged_accounts_in(books.rows, payer, _period_charge_of(content, budget))
+            charged.append((accounts, Amount.from_json(exact, budget.limit.units)))
+        return entry, charged
 
     def find_answer(self, order: LedgerRequest, *, usable: Usable, record: bool) -> Entry | None:
         """The settled entry that answers the same question on the same data version; serving it is recorded."""
+        if order.data_version is None:
+            return None
 
         def find(connection: Connection) -> Entry | None:
-            key = order.answer_key(load_payers_or_refuse(connection, order.dataset, order.analyst)[-1].analyst)
-            return None if key is None else queries.load_latest_answer(connection, key)
+            rows = load_payer_rows(connection, order.dataset, order.analyst, whole=False)
+            key = order.answer_key(payers_in(rows, order.dataset, order.analyst)[-1].analyst)
+            return next(map(to_entry, connection.execute(ANSWER, {"wanted": key})), None)
 
-        found = None if order.data_version is None else self._database.read(find)
-        if found is None or not usable(self._check_unedited(found).content["answer"]):
+        found = self.database.read(find)
+        if found is None or not usable(check_unedited(found, self.address).content["answer"]):
             return None
         if record:
-            self._database.charge(
-                lambda transaction: transaction.append(order.served_again_draft(found), self._clock())
-            )
+            self.database.write(lambda books: books.post(order.served_again_draft(found), self._clock()))
         return found
 
-    def _check_unedited(self, found: Entry) -> Entry:
-        if entry_hash(found.body) != found.hash:
-            edited = f"entry {found.sequence} was edited; run `crestline ledger verify`"
-            raise LedgerError(f"ledger {self.address}: {edited}")
-        return found
+    # What it says
+
+    def datasets(self) -> list[str]:
+        """Every data set that has a budget."""
+        accounts = tables.accounts.c
+        names = select(accounts.dataset).where(accounts.analyst == DATASET).order_by(accounts.dataset)
+        return self.database.read(lambda connection: [str(name) for name in connection.execute(names).scalars()])
+
+    def accounts(self, dataset: str | None = None) -> list[Account]:
+        """All accounts, or those of one data set, its own first."""
+        return accounts_in(self.database.read(lambda connection: load_rows(connection, dataset, whole=False)))
+
+    def payers(self, dataset: str, analyst: str | None) -> list[Account]:
+        """The accounts that a question of this analyst is charged to."""
+        rows = self.database.read(lambda connection: load_payer_rows(connection, dataset, analyst, whole=False))
+        return payers_in(rows, dataset, analyst)
+
+    def charged_accounts(self, dataset: str, analyst: str | None, reach: PeriodCharge | None) -> list[ChargedAccount]:
+        """The accounts that a question about these periods is charged to, and how many times."""
+        rows = self.database.read(lambda connection: load_payer_rows(connection, dataset, analyst, whole=True))
+        payers = payers_in(rows, dataset, analyst)
+        return [part for payer in payers for part in charged_accounts_in(rows, payer, reach).parts]
+
+    def periods(self, dataset: str, analyst: str | None) -> list[Account]:
+        """The accounts of all periods, then of all windows, that were asked about; the payer's own."""
+        rows = self.database.read(lambda connection: load_payer_rows(connection, dataset, analyst, whole=True))
+        return period_accounts_in(rows, payers_in(rows, dataset, analyst)[-1])
+
+    def entry(self, sequence: int) -> Entry | None:
+        """The entry with this number."""
+        return self._read_entry(select(entries).where(entries.c.sequence == sequence))
+
+    def settlement(self, receipt: int) -> Entry | None:
+        """The entry that settled this reservation."""
+        return self._read_entry(SETTLEMENT, wanted=receipt)
+
+    def reservation_of_number(self, analyst: str, number: int) -> int | None:
+        """The reservation that an analyst knows by this number of their own."""
+        own = (entries.c.analyst == analyst, entries.c.number == number, entries.c.kind == "reserved")
+        found = self._read_entry(select(entries).where(*own))
+        return None if found is None else found.sequence
+
+    def open_reservations(self, dataset: str | None = None) -> list[Entry]:
+        """Reservations that were never settled; they stay charged."""
+        query = _unended().where(entries.c.kind == "reserved")
+        return self._read_entries(query if dataset is None else query.where(entries.c.dataset == dataset))
+
+    def reserved_ahead(self, dataset: str | None = None) -> list[Entry]:
+        """Those of the open reservations that were made ahead, for a question that has not been asked yet."""
+        begun = entries.alias()
+        taken_up = select(begun.c.sequence).where(begun.c.receipt == entries.c.sequence, tables.is_beginning(begun))
+        query = _unended().where(entries.c.kind == "reserved", ~taken_up.exists())
+        found = self._read_entries(query if dataset is None else query.where(entries.c.dataset == dataset))
+        return [entry for entry in found if entry.is_reserved_ahead]
+
+    def entries(self, dataset: str | None = None, last: int | None = None, analyst: str | None = None) -> list[Entry]:
+        """Entries in order; only those of one data set, of one analyst, only the last ones, if asked for."""
+        query = select(entries).order_by(entries.c.sequence.desc()).limit(last)
+        for column, wanted in ((entries.c.dataset, dataset), (entries.c.analyst, analyst)):
+            query = query if wanted is None else query.where(column == wanted)
+        return self._read_entries(query)[::-1]
+
+    def read_all_entries(self, work: Callable[[Iterator[Entry]], T]) -> T:
+        """Hand all entries, of one moment, to `work`, which need not keep them, and return its result."""
+        return self.database.read(lambda connection: work(_all_entries(connection)))
+
+    def _read_entries(self, query: Executable, **wanted: object) -> list[Entry]:
+        return self.database.read(lambda connection: [to_entry(row) for row in connection.execute(query, wanted)])
+
+    def _read_entry(self, query: Executable, **wanted: object) -> Entry | None:
+        return next(iter(self._read_entries(query, **wanted)), None)
+
+    # Checks
+
+    def checksum(self) -> str:
+        """How long the ledger is, and the hash of the last entry: kept elsewhere, it makes any rewriting visible."""
+        head = self.database.read(read_head)
+        return f"{head.length}:{head.hash}"
+
+    def verify(self, checksum: str | None = None) -> Verification:
+        """Check every entry, balance and user column against each other, all as of one moment."""
+
+        def check(connection: Connection) -> Verification:
+            head, rows = read_head(connection), load_rows(connection)
+            balances, users = balances_in(rows), users_in(rows)
+            return verify(_all_entries(connection), head.length, head.hash, balances, users, checksum)
+
+        return self.database.read(check)
+
+    def refuse_damaged(self) -> None:
+        """Check everything, and refuse a ledger that does not hold."""
+        found = self.verify()
+        if not found.ok:
+            raise LedgerError(
+                f"ledger {self.address} does not hold: {found.findings[0]} ({len(found.findings)} found). Run "
+                "`crestline ledger verify`, and put the newest copy back"
+            )
+
+
+def _refuse_opening(books: Books, rows: Rows, account: Account) -> None:
+    """Refuse to open a budget that is open already, or comes too late."""
+    dataset, analyst = account.dataset, account.analyst
+    if account.key in rows:
+        raise LedgerError(f"{account.title} is open already, and is never changed: use it, or another name")
+    if analyst is None:
+        return
+    known = stored_payers_in(rows, dataset, None)
+    if not known:
+        raise no_budget_error(dataset)
+    check_same_calendar(known[0].balance.budget, account.balance.budget)
+    if books.has_asked(dataset, analyst):
+        raise LedgerError(f"{account.title} comes too late: {analyst!r} has been answered already")
+
+
+def _with_user(changed: list[Account], whole: Account, user: str | None) -> list[Account]:
+    """The accounts to write; the first question that names a user column fixes it for the data set."""
+    if user is None or whole.user is not None:
+        return changed
+    own = next((account for account in changed if account.key == whole.key), whole)
+    return [*(account for account in changed if account.key != whole.key), replace(own, user=user)]
 
 
 def _witness_draft(before: str | None) -> Draft:
@@ -310,9 +454,8 @@ def _hold_in_all_accounts(payers: list[ChargedAccounts], cost: Cost) -> list[tup
         raise
 
 
-def _period_charge_of(entry: Entry, budget: Budget) -> PeriodCharge | None:
-    """Which periods a reservation was for."""
-    content = entry.content
+def _period_charge_of(content: Mapping[str, Any], budget: Budget) -> PeriodCharge | None:
+    """The periods that a reservation was for."""
     return PeriodCharge.from_json(content["periods"], budget) if "periods" in content else None
 
 
@@ -326,17 +469,13 @@ def _ending_draft(reserved: Entry, kind: EntryKind, key: str | None, details: di
     return Draft(kind, reserved.dataset, reserved.analyst, reserved.sequence, key, details, reserved.number)
 
 
-def _find_reservation(transaction: Transaction, receipt: Receipt) -> Entry:
-    entry = transaction.find_reservation(receipt.number)
-    if entry is None or entry.kind != "reserved" or entry.hash != receipt.hash:
-        raise LedgerError("this receipt is not from this ledger: settle where you reserved")
-    ending = transaction.find_ending(receipt.number)
-    if ending is not None:
-        done = "is settled already; it is settled once" if ending.kind == "settled" else "was given back already"
-        raise LedgerError(f"reservation {receipt.number} {done}")
-    return entry
+def _unended() -> Select[tuple[object, ...]]:
+    """Entries that no other ends, in order."""
+    ended = entries.alias()
+    ending = select(ended.c.sequence).where(ended.c.receipt == entries.c.sequence, tables.is_ending(ended))
+    return select(entries).where(~ending.exists()).order_by(entries.c.sequence)
 
 
-def _migrate(connection: Connection) -> None:
-    queries.lock(connection)
-    schema.migrate(connection)
+def _all_entries(connection: Connection) -> Iterator[Entry]:
+    few = connection.execution_options(yield_per=1000)
+    return (to_entry(row) for row in few.execute(select(entries).order_by(entries.c.sequence)))

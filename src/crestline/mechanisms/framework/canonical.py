@@ -20,7 +20,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.canonical import Canonical
 from crestline.mechanisms.framework.framework import Framework, SlotLaw, check_test
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest, JointTest
-from crestline.mechanisms.framework.slot_orders import order_law, orders_to_test
+from crestline.mechanisms.framework.testing_order import order_law, orders_to_test
 from crestline.mechanisms.privacy_total import PrivacyTotal, TotalArguments
 from crestline.mechanisms.slot_checks import Slots, check_k, check_k_bar
 from crestline.randomness.entropy import Entropy

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.label_order import Label
-from crestline.mechanisms.framework.slot_orders import chosen_slots
+from crestline.mechanisms.framework.testing_order import chosen_slots
 from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.third_party import release_many_or_none

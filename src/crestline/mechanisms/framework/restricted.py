@@ -21,7 +21,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.framework.equivariance import check_equivariance, release_n
 from crestline.mechanisms.framework.framework import Framework, SlotLaw, check_test
 from crestline.mechanisms.framework.gap_tests.gap_test import GapTest
-from crestline.mechanisms.framework.slot_orders import order_law, orders_to_test
+from crestline.mechanisms.framework.testing_order import order_law, orders_to_test
 from crestline.mechanisms.mechanism import BuiltIn, Mechanism
 from crestline.mechanisms.privacy_total import PrivacyTotal
 from crestline.mechanisms.selection import Selection

@@ -15,7 +15,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from crestline.errors import QuestionError
-from crestline.question import Question
 from crestline.sources.engine.connection import Engine
 from crestline.sources.engine.dialects.clickhouse import CLICKHOUSE
 from crestline.sources.engine.dialects.datafusion import DATAFUSION
@@ -92,12 +91,6 @@ def readable_table(table: Expression, engine: str) -> Expression:
 def remainder(value: Expression, size: int, engine: str) -> Expression:
     """What is left of a whole number after division by another, with the sign of the first."""
     return dialect(engine).remainder(value, size)
-
-
-def refuse_several_periods(question: Question, engine: str) -> None:
-    """Refuse several periods where pairs are counted here and not in the engine: they carry no period."""
-    if question.periods is not None and question.periods.size > 1:
-        raise QuestionError(f"on {engine} a mechanism that looks at all items reads one period at a time. {_ADVICE}")
 
 
 def md5(text: Expression, digits: int, engine: str) -> Expression:

@@ -42,6 +42,7 @@ class Runner:
         self._snapshots = table is None or self._dialect.keeps_snapshots(table)
         self._lock = threading.RLock()
         self._held = False  # whether a snapshot of ours is under way
+        self._idle = self._snapshots and self._dialect.has_snapshots(engine)
 
     @property
     def name(self) -> str:
@@ -163,8 +164,18 @@ class Runner:
 
     @property
     def has_snapshots(self) -> bool:
-        """Whether `snapshot` can be used: on servers that have them, unless another transaction is under way."""
-        return self._held or (self._snapshots and self._dialect.has_snapshots(self._engine))
+        """Whether `snapshot` can be used: on servers that have them, unless somebody else's transaction is under way.
+
+        While a statement of ours runs in another thread, in a transaction of ours, it is what it was before.
+        """
+        if self._held or not self._snapshots:
+            return self._held
+        if self._lock.acquire(blocking=False):
+            try:
+                self._idle = self._translate_errors(lambda: self._dialect.has_snapshots(self._engine))
+            finally:
+                self._lock.release()
+        return self._idle
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

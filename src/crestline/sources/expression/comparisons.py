@@ -11,6 +11,8 @@ every comparison is defined for each value that the type of its column can hold,
   DuckDB's whole numbers of 128 bits) go through a cast that gives null where it is not defined, inside DuckDB's `try`.
 - A comparison of a column with a value of its own type stays bare: it cannot fail, and `try` would keep DuckDB from
   skipping the parts of a Parquet file whose statistics exclude the value.
+- A floating-point value that is no number is missing, as null is. Statistics of Parquet files leave it out, so that an
+  engine would find it or not by what the rows of others hold.
 """
 
 from __future__ import annotations
@@ -71,7 +73,7 @@ def comparison(column: Expression, sign: str, value: Value, engine: str) -> Expr
     grid = _grid(column.type(), engine)
     if grid is None:
         literal = _literal(column.type(), value)
-        return None if literal is None else _try_if_computed(_OPERATORS[sign](column, literal), column, engine)
+        return None if literal is None else _of_numbers(_OPERATORS[sign](column, literal), column, engine)
     place = grid.units(value)
     if place is None:
         return None
@@ -92,7 +94,7 @@ def membership(column: Expression, values: Sequence[Value], engine: str) -> Expr
         literals = [_literal(column.type(), value) for value in values]
         if any(literal is None for literal in literals):
             return None
-        return _try_if_computed(column.isin(literals), column, engine)
+        return _of_numbers(column.isin(literals), column, engine)
     places = [grid.units(value) for value in values]
     if any(place is None for place in places):
         return None
@@ -148,6 +150,15 @@ def _try_if_computed(condition: Expression, column: Expression, engine: str) -> 
     from ibis.expr.operations import Field, TryCast
 
     return condition if isinstance(column.op(), Field | TryCast) else try_else_null(condition, engine)
+
+
+def _of_numbers(condition: Expression, column: Expression, engine: str) -> Expression:
+    """`_try_if_computed`, and null where a floating-point column holds no number."""
+    import ibis
+
+    if column.type().is_floating():
+        condition = ibis.ifelse(dialect(engine).is_number(column), condition, ibis.null("boolean"))
+    return _try_if_computed(condition, column, engine)
 
 
 def _constant_unless_null(column: Expression, outcome: bool) -> Expression:

@@ -15,7 +15,7 @@ from typing import BinaryIO, Protocol
 from fsspec import AbstractFileSystem
 
 from crestline.sources.engine.connection import DuckDB
-from crestline.sources.files.parquet_footer import ENDING, MAGIC, remove_checked_types
+from crestline.sources.files.parquet_footer import ENDING, MAGIC, plain_footer
 
 _SOME_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 _NUMBERS = itertools.count()
@@ -76,7 +76,8 @@ class OtherEnding:
 
 
 def open_physical_parquet(stream: BinaryIO) -> ByteSource:
-    """A Parquet file whose text, times of day and moments in milliseconds are read as bytes and whole numbers.
+    """A Parquet file whose text, times of day and moments in milliseconds are read as bytes and whole numbers,
+    without its statistics.
 
     Raises:
         ValueError: the stream is not a Parquet file, or its footer is damaged or encrypted.
@@ -88,13 +89,12 @@ def open_physical_parquet(stream: BinaryIO) -> ByteSource:
     start = size - ENDING - length
     if ending[4:] != MAGIC or start < 0:
         raise ValueError("the file does not end like a Parquet file")
-    footer = remove_checked_types(whole.read_at(start, length))
+    footer = plain_footer(whole.read_at(start, length))
     return OtherEnding(whole, start, footer + len(footer).to_bytes(4, "little") + MAGIC)
 
 
 def register_files(engine: DuckDB, openers: Mapping[str, Callable[[], ByteSource]]) -> list[str]:
-    """Let the engine read these files, and return the names by which it does, in the same order. The names end in the
-    keys: folders of a path may say which values its rows have."""
+    """Let the engine read these files, and return the names by which it does, in the same order; each ends in a key."""
     system = _FileSystem(f"crestline{next(_NUMBERS)}", openers)
     engine.con.register_filesystem(system)
     return list(system.openers)

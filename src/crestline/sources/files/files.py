@@ -3,7 +3,8 @@
 There are two ways to read, with one meaning. The fast way gives the files to DuckDB as they are, which fails on some
 values. The careful way (`repair` of Parquet, copies of lines) has no value on which it fails, and is taken when the
 fast way has failed, when the files changed meanwhile, and for questions whose filter could be answered from a file's
-statistics without the values: statistics are those of the values before their repair.
+statistics without the values: statistics are those of the values before their repair. It is also taken for columns
+whose statistics are of another order than the engine's.
 """
 
 from __future__ import annotations
@@ -68,7 +69,10 @@ class FileSource(PerQuestionSource):
         The fast way may fail on a row, the careful way may not. So no failure depends on rows.
         """
         table = self._open_for_question(question)
-        blind = self._typed and _is_answered_by_statistics(question, table.repaired)
+        blind = self._typed and (
+            _is_answered_by_statistics(question, table.repaired)
+            or not table.disordered.isdisjoint(columns_of(question))
+        )
         if not (_careful_readers or blind):
             try:
                 table.prepare()

@@ -16,7 +16,7 @@ from crestline.sources.engine.runner import Result, replace_errors
 from crestline.sources.files.formats import TextFormat, text
 from crestline.sources.files.lines import ReadableFiles, first_line, make_readable, open_unpacked
 from crestline.sources.files.locations import FileLocation, file_location
-from crestline.sources.files.parquet import find_repaired_columns, parquet_table
+from crestline.sources.files.parquet import find_repaired_columns, find_wrongly_ordered_columns, parquet_table
 from crestline.sources.table import TableSource
 
 Kept = TypeVar("Kept")
@@ -46,6 +46,7 @@ class OpenTable:
     prepare     read what must be read before the first question
     unusable    columns whose types have no common type, each with the message of its refusal
     repaired    columns, other than text, of which a repair may make values null
+    disordered  columns whose statistics may be of another order than the engine's
     scan        the files in which every line is regular, for other tables over the same state
     """
 
@@ -54,6 +55,7 @@ class OpenTable:
     prepare: Callable[[], None]
     unusable: dict[str, str] = field(default_factory=dict)
     repaired: frozenset[str] = frozenset()
+    disordered: frozenset[str] = frozenset()
     scan: OnceLocked[ReadableFiles] | None = None
 
     def refuse_unusable(self, columns: Collection[str]) -> None:
@@ -71,8 +73,11 @@ def open_parquet(files: FileLocation, state: str, timeout: float, *, repair: boo
         _unreadable_message(files.name),
         lambda: parquet_table(engine, there, files.open_stream if repair else None),
     )
-    repaired = replace_errors(_unreadable_message(files.name), lambda: find_repaired_columns(engine, there))
-    return OpenTable(_source(files, engine, table, timeout, []), state, lambda: None, unusable, repaired)
+    repaired, disordered = replace_errors(
+        _unreadable_message(files.name),
+        lambda: (find_repaired_columns(engine, there), find_wrongly_ordered_columns(engine, there)),
+    )
+    return OpenTable(_source(files, engine, table, timeout, []), state, lambda: None, unusable, repaired, disordered)
 
 
 def open_text(

@@ -130,6 +130,17 @@ def find_repaired_columns(engine: DuckDB, files: Sequence[str]) -> frozenset[str
     return frozenset(name for (name,) in engine.con.execute(query, [literal(files)]).fetchall())
 
 
+def find_wrongly_ordered_columns(engine: DuckDB, files: Sequence[str]) -> frozenset[str]:
+    """The columns whose statistics may be of another order than DuckDB's: those of old writers, and of 96 bits.
+
+    Once, bytes and unsigned numbers were ordered as if they had signs. Statistics of today are in fields of their own.
+    """
+    query = """select distinct path_in_schema from parquet_metadata(?) where type = 'INT96'
+        and coalesce(stats_min, stats_max, stats_min_value, stats_max_value) is not null
+        or stats_min_value is null and stats_min is not null or stats_max_value is null and stats_max is not null"""
+    return frozenset(name for (name,) in engine.con.execute(query, [literal(files)]).fetchall())
+
+
 def _parquet_view(engine: DuckDB, files: Sequence[str], opener: Opener | None) -> tuple[Expression, set[str]]:
     """Files of one schema as a table, and its columns that can hold nothing but null.
 
@@ -138,7 +149,7 @@ def _parquet_view(engine: DuckDB, files: Sequence[str], opener: Opener | None) -
     import ibis
     from duckdb import ColumnExpression, SQLExpression
 
-    found = engine.con.read_parquet(literal(files))
+    found = engine.con.read_parquet(literal(files), hive_partitioning=False)
     kinds = dict(zip(found.columns, map(str, found.types), strict=True))
     changed = {
         name: ColumnExpression(name).cast(_OTHER_NAMES[kind]) for name, kind in kinds.items() if kind in _OTHER_NAMES
@@ -166,7 +177,8 @@ def _read_physical(engine: DuckDB, files: Sequence[str], opener: Opener) -> Duck
     def open_file(file: str) -> ByteSource:
         return open_physical_parquet(opener(file))
 
-    return engine.con.read_parquet(register_files(engine, {file: partial(open_file, file) for file in files}))
+    names = register_files(engine, {file: partial(open_file, file) for file in files})
+    return engine.con.read_parquet(names, hive_partitioning=False)
 
 
 def _repaired(column: str, stored: str, kind: str) -> str:

@@ -1,14 +1,19 @@
-"""Parquet footers without the column types whose values DuckDB checks or converts while it reads (pure).
+"""Parquet footers without statistics, and without the types whose values DuckDB checks or converts (pure).
 
 DuckDB fails on text that is not UTF-8, on moments in milliseconds that its microseconds cannot hold, on times of day
 outside a day and on JSON that it cannot parse. A footer names these types beside the physical ones (bytes, whole
 numbers). Without the names DuckDB reads the physical values, which cannot fail, and leaves every other type alone.
 
-A footer is a Thrift struct in the compact protocol. Only the list of columns is rewritten; all else is copied.
+DuckDB believes all statistics, also those of writers that ordered bytes in another way: then the rows of one user could
+hide the rows of others.
+
+A footer is a Thrift struct in the compact protocol. Only the list of columns and the parts that describe row groups are
+rewritten; all else is copied.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 MAGIC = b"PAR1"
@@ -16,7 +21,8 @@ ENDING = 8
 """Bytes behind a footer: its length and the magic number."""
 
 # Field numbers of the format's definition.
-_SCHEMA = 2
+_SCHEMA, _ROW_GROUPS = 2, 4
+_CHUNKS, _CHUNK_DESCRIPTION, _STATISTICS = 1, 3, 12
 _PHYSICAL, _CHILDREN, _CONVERTED, _LOGICAL = 1, 5, 6, 10
 _UNIT = 2
 _INT32, _INT64, _BYTES, _FIXED_BYTES = 1, 2, 6, 7
@@ -39,31 +45,66 @@ class _Field:
     end: int
 
 
-def remove_checked_types(footer: bytes) -> bytes:
-    """The footer with top-level text, JSON, times of day and moments in milliseconds as bytes and whole numbers.
+def plain_footer(footer: bytes) -> bytes:
+    """The footer with top-level text, JSON, times of day and moments in milliseconds as bytes and whole numbers, and
+    without statistics.
 
     Raises:
         ValueError: the bytes are not a footer.
     """
     try:
-        schema = next(field for field in _read_fields(footer, 0)[0] if field.number == _SCHEMA)
-        size, place = _read_list_header(footer, schema.start)[1:]
-        parts = [footer[:place]]
-        columns = 0  # elements that still belong to the column before them
-        for number in range(size):
-            fields, end = _read_fields(footer, place)
-            children = next((_read_number(footer, field.start) for field in fields if field.number == _CHILDREN), 0)
-            if number == 0 or columns or children or not _is_checked(footer, fields):
-                parts.append(footer[place:end])
-            else:
-                parts.append(_write_fields(footer, [f for f in fields if f.number not in (_CONVERTED, _LOGICAL)]))
-            if number:
-                columns = max(columns - 1, 0) + children
-            place = end
-        return b"".join([*parts, footer[place:]])
-    except (IndexError, StopIteration):
+        fields = {field.number: field for field in _read_fields(footer, 0)[0]}
+        schema, groups = fields[_SCHEMA], fields[_ROW_GROUPS]
+        return b"".join(
+            [
+                footer[: schema.start],
+                _remove_checked_types(footer, schema.start),
+                footer[schema.end : groups.start],
+                _remove_statistics(footer, groups.start, (_CHUNKS, _CHUNK_DESCRIPTION)),
+                footer[groups.end :],
+            ]
+        )
+    except (IndexError, KeyError):
         pass
     raise ValueError("the footer of a Parquet file is damaged")
+
+
+def _remove_checked_types(footer: bytes, start: int) -> bytes:
+    """The list of columns that starts here, without the types that DuckDB checks."""
+    size, place = _read_list_header(footer, start)[1:]
+    parts = [footer[start:place]]
+    columns = 0  # elements that still belong to the column before them
+    for number in range(size):
+        fields, end = _read_fields(footer, place)
+        children = next((_read_number(footer, field.start) for field in fields if field.number == _CHILDREN), 0)
+        if number == 0 or columns or children or not _is_checked(footer, fields):
+            parts.append(footer[place:end])
+        else:
+            parts.append(_write_fields(footer, [f for f in fields if f.number not in (_CONVERTED, _LOGICAL)]))
+        if number:
+            columns = max(columns - 1, 0) + children
+        place = end
+    return b"".join(parts)
+
+
+def _remove_statistics(footer: bytes, start: int, inside: tuple[int, ...]) -> bytes:
+    """The list of structs that starts here, without statistics in the structs to which these field numbers lead."""
+    size, place = _read_list_header(footer, start)[1:]
+    parts = [footer[start:place]]
+    for _ in range(size):
+        fields, end = _read_fields(footer, place)
+        parts.append(_write_fields(footer, fields, lambda field: _without_statistics(footer, field, inside)))
+        place = end
+    return b"".join(parts)
+
+
+def _without_statistics(footer: bytes, field: _Field, inside: tuple[int, ...]) -> bytes:
+    """The value of a field; of the next number, without statistics."""
+    if field.number != inside[0]:
+        return footer[field.start : field.end]
+    if len(inside) > 1:
+        return _remove_statistics(footer, field.start, inside[1:])
+    return _write_fields(footer, [f for f in _read_fields(footer, field.start)[0] if f.number != _STATISTICS])
 
 
 def _is_checked(footer: bytes, fields: list[_Field]) -> bool:
@@ -86,11 +127,12 @@ def _unit_of(footer: bytes, timestamp: int) -> int:
     return _read_fields(footer, unit.start)[0][0].number
 
 
-def _write_fields(footer: bytes, fields: list[_Field]) -> bytes:
+def _write_fields(footer: bytes, fields: list[_Field], value: Callable[[_Field], bytes] | None = None) -> bytes:
+    """A struct of these fields, with their own values or others."""
     written, last = bytearray(), 0
     for field in fields:
-        written.append((field.number - last) << 4 | field.kind)  # numbers of a column's fields are below 16
-        written += footer[field.start : field.end]
+        written.append((field.number - last) << 4 | field.kind)  # the first number is 1 to 3, and gaps are below 16
+        written += footer[field.start : field.end] if value is None else value(field)
         last = field.number
     return bytes([*written, 0])
 

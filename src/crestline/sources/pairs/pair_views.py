@@ -6,7 +6,7 @@ the same pairs, or somebody who arrives in between would be in one view and not 
 DuckDB, Spark   one statement stores the distinct pairs: in a temporary table, or as a local checkpoint, whose loss
                 makes a statement fail rather than read the table again
 PostgreSQL      one transaction, `repeatable read`
-others          one statement fetches the distinct pairs into this process
+others          refused: numbers of rows, hashed in this process in place of labels, let one user move the items of all
 """
 
 from __future__ import annotations
@@ -19,14 +19,17 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from crestline.errors import NotSent, SourceError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.label_order import Label
 from crestline.histogram.observed_items import ObservedItems
-from crestline.histogram.pairs import CELLS, Counts, Pairs, PairViews
+from crestline.histogram.pairs import CELLS, Counts, PairViews
+from crestline.question import NO_SNAPSHOT
 from crestline.sources.engine.engine_functions import Expression
 from crestline.sources.engine.fetch import Rows
 from crestline.sources.engine.runner import Runner
-from crestline.sources.expression.counting import USER, Counting
+from crestline.sources.engine.sent_flag import nothing_was_sent
+from crestline.sources.expression.counting import Counting
 from crestline.sources.expression.item_names import Pick, count_multiplicities, labels_in_order
 from crestline.sources.pairs.counting import (
     NUMBER,
@@ -50,8 +53,8 @@ def open_pairs(runner: Runner, counting: Counting) -> Iterator[PairViews]:
             pairs, names = counting.pairs, counting.items.names
             over = PairCounting(counting, names, distinct_items(counting, pairs))
             yield EnginePairs(runner, over, pairs, count_users(pairs, names), lambda expression: expression)
-        else:
-            yield _read_in_memory(runner, counting)
+        else:  # refused before the charge; a transaction of somebody else began since then
+            raise (NotSent if nothing_was_sent() else SourceError)(NO_SNAPSHOT)
 
 
 def _store_pairs(runner: Runner, counting: Counting, stack: ExitStack) -> EnginePairs:
@@ -73,17 +76,6 @@ def open_stored_pairs(
 
         numbers = store(pairs_by_number(counting, pairs, listing))
         yield EnginePairs(runner, PairCounting(counting, (NUMBER,), listing), numbers, listing, store)
-
-
-def _read_in_memory(runner: Runner, counting: Counting) -> Pairs:
-    pairs, items = counting.pairs, counting.items
-    rows = runner.rows(
-        pairs.select(**{USER: counting.user.to_plain_values(pairs[USER])}, **items.result_columns(pairs))
-    )
-    users, labels = dict[object, int](), dict[tuple[object, ...], int]()
-    coded = [(users.setdefault(row[0], len(users)), labels.setdefault(tuple(row[1:]), len(labels))) for row in rows]
-    table = np.array(coded, dtype=np.int64).reshape(-1, 2)
-    return Pairs(table[:, 0], table[:, 1], [items.label(values) for values in labels])
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ import secrets
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import delete, insert, select
 
 from crestline.ledger.entries import utc_text
+from crestline.ledger.storage.books import Books
 from crestline.ledger.storage.database import Database
 from crestline.web.schema import sessions
 
@@ -32,9 +33,9 @@ class Sessions:
         cookie, now = secrets.token_urlsafe(32), self._clock()
         row = {"id": _hash_cookie(cookie), "token": number, "ends": utc_text(now + timedelta(hours=HOURS))}
 
-        def begin(connection: Connection) -> None:
-            connection.execute(delete(sessions).where(sessions.c.ends <= utc_text(now)))
-            connection.execute(insert(sessions), row)
+        def begin(books: Books) -> None:
+            books.connection.execute(delete(sessions).where(sessions.c.ends <= utc_text(now)))
+            books.connection.execute(insert(sessions), row)
 
         self._database.write(begin)
         return cookie
@@ -49,7 +50,7 @@ class Sessions:
     def end(self, cookie: str) -> None:
         """Sign out: the cookie stands for nobody any more, wherever it was copied to."""
         query = delete(sessions).where(sessions.c.id == _hash_cookie(cookie))
-        self._database.write(lambda connection: connection.execute(query))
+        self._database.write(lambda books: books.connection.execute(query))
 
 
 def _hash_cookie(cookie: str) -> str:

@@ -1,8 +1,7 @@
 """Tokens: shown once, kept as a keyed hash, found by their number, compared in constant time, revocable.
 
 A token is 256 random bits, which nobody can guess: one SHA-256 is enough, and a made-up token costs the service next to
-nothing. (A slow hash is for passwords that people make up.) Tokens made before 0.1 were kept as scrypt hashes; they
-hold, and are kept in the new way once they are used.
+nothing. (A slow hash is for passwords that people make up.)
 
 Its creation and its end are entries of the ledger's chain: a row that somebody wrote into the table of tokens is none.
 """
@@ -10,11 +9,9 @@ Its creation and its end are entries of the ledger's chain: a row that somebody 
 from __future__ import annotations
 
 import base64
-import hashlib
 import hmac
 import re
 import secrets
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,15 +21,14 @@ from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from crestline.errors import ParameterError
 from crestline.ledger.entries import Entry, entry_hash, utc_text
+from crestline.ledger.storage.books import Books
 from crestline.ledger.storage.database import Database
-from crestline.ledger.storage.queries import lock, to_entry
-from crestline.ledger.storage.schema import entries
+from crestline.ledger.storage.rows import to_entry
+from crestline.ledger.storage.tables import entries
 from crestline.web.schema import note_token, token_entry_key, tokens
 
 _SHAPE = re.compile(r"cl_([a-z2-7]{13})_([A-Za-z0-9_-]{43})", re.ASCII)
 _KEYED = "hmac-sha256:"
-_SCRYPT = {"n": 2**14, "r": 8, "p": 1}  # 16 MiB for each hash
-_AT_ONCE = 2  # so many of these at a time
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,6 @@ class Tokens:
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._clock = clock
-        self._turn = threading.Semaphore(_AT_ONCE)
 
     def create(self, analyst: str, expires: datetime | None = None) -> str:
         """A new token, which ends by itself at `expires`; this is the only time it can be seen."""
@@ -81,9 +76,9 @@ class Tokens:
         row = {"id": number, **kept._asdict()}
         now = self._clock()
 
-        def work(connection: Connection) -> None:
-            note_token(connection, row, now)
-            connection.execute(insert(tokens), {**row, "created": utc_text(now)})
+        def work(books: Books) -> None:
+            books.lock().connection.execute(insert(tokens), {**row, "created": utc_text(now)})
+            note_token(books, row, now)
 
         self._database.write(work)
         return f"cl_{number}_{secret}"
@@ -103,13 +98,12 @@ class Tokens:
     def _change(self, number: str, *where: ColumnElement[bool], **values: str) -> None:
         """Change a token, where it is still as expected: in the chain, and in its row."""
 
-        def work(connection: Connection) -> None:
-            lock(connection)
-            this = (tokens.c.id == number, *where)
+        def work(books: Books) -> None:
+            connection, this = books.lock().connection, (tokens.c.id == number, *where)
             row = connection.execute(select(tokens).where(*this)).mappings().first()
             if row is not None:
-                note_token(connection, {**row, **values}, self._clock())
                 connection.execute(update(tokens).where(*this).values(**values))
+                note_token(books, {**row, **values}, self._clock())
 
         self._database.write(work)
 
@@ -120,19 +114,8 @@ class Tokens:
         found = self._read_row(number)
         kept = found or _NOBODY
         salt = bytes.fromhex(kept.salt)
-        if kept.hash.startswith(_KEYED):
-            same = hmac.compare_digest(_keyed_hash(secret, salt), kept.hash)
-        else:
-            same = self._verify_scrypt(number, secret, salt, bytes.fromhex(kept.hash))
+        same = hmac.compare_digest(_keyed_hash(secret, salt), kept.hash)
         return (number, kept.analyst) if same and found and self._is_valid(found) else None
-
-    def _verify_scrypt(self, number: str, secret: str, salt: bytes, wanted: bytes) -> bool:
-        """Whether this is a token that is kept as a scrypt hash; if so, it is kept as a keyed hash from now on."""
-        with self._turn:
-            same = hmac.compare_digest(hashlib.scrypt(secret.encode(), salt=salt, dklen=32, **_SCRYPT), wanted)
-        if same:
-            self._change(number, tokens.c.hash == wanted.hex(), hash=_keyed_hash(secret, salt))
-        return same
 
     def analyst_of_token(self, number: str) -> str | None:
         """Whose token this is, while it holds. The caller must have verified the token itself before."""

@@ -63,6 +63,8 @@ class DatasetBody(BaseModel):
     """What may be asked of a data set."""
 
     name: str
+    title: str | None
+    description: str | None
     user: str
     items: list[str]
     filters: list[str]
@@ -133,11 +135,12 @@ class AnswerBody(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     id: int | None
+    title: Annotated[str, Field(description="The question as one sentence, in the words of the owner.")]
     items: list[Any]
     ordered: bool
     counts: list[int | str] | None
-    intervals: list[tuple[float, float]] | None = None
-    rank_intervals: list[tuple[int, int]] | None = None
+    intervals: list[list[float]] | None = None
+    rank_intervals: list[list[int]] | None = None
     count_unit: str | None = None
     stopped: bool
     stored: bool

@@ -15,6 +15,7 @@ from crestline.question import AUTO, Question, QuestionFields
 from crestline.question_fields import FIELDS, MOST_COLUMNS, Face, QuestionField, ValueKind, fields_of
 from crestline.randomness.entropy import system
 from crestline.sources.expression import where
+from crestline.web.answer_once import QueuedQuestion, answer_from_queue
 from crestline.web.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
 from crestline.web.pages.ask_view import FormState, ask_page
 from crestline.web.pages.forecast import PER_USER, forecast, offered_mechanisms
@@ -24,7 +25,6 @@ from crestline.web.pages.parts.html import Html
 from crestline.web.pages.parts.layout import alert_box, capitalize_first
 from crestline.web.permissions import Caller
 from crestline.web.problems import Problem, problem_of
-from crestline.web.run_once import QueuedQuestion, answer_from_queue
 
 _MOST_USERS = 10**10
 _FIELD = re.compile(rf"({'|'.join(FIELDS)})\b")

@@ -8,8 +8,8 @@ from typing import Any
 
 from crestline.answer.answer import Answer
 from crestline.answer.group_answers import GroupItems, groups_per_user_text, items_found_text
-from crestline.answer.tabular import printable_text
 from crestline.histogram.label_order import Label
+from crestline.label_text import label_text
 from crestline.web.pages.parts.html import Html, element
 from crestline.web.pages.parts.layout import capitalize_first, note_box
 
@@ -67,8 +67,3 @@ def _line(item: Label, count: Fraction | None) -> Html:
         if count is None
         else element("li", words, " ", element("span", f"{float(count):,.0f}", class_="count"))
     )
-
-
-def label_text(label: Label) -> str:
-    """A label as people read it; the parts of one with several columns beside each other."""
-    return " · ".join(map(printable_text, label)) if isinstance(label, tuple) else printable_text(label)

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from crestline.answer.answer import Answer
 from crestline.answer.tabular import columns
 from crestline.ledger.report import fraction_used
-from crestline.ledger.storage.queries import Account
+from crestline.ledger.storage.rows import Account
 from crestline.mechanisms.catalogue import CatalogueEntry
 from crestline.prepare.auto_rules import BOUNDED_CHARGED, MANY_ITEMS, WITH_LEDGER, auto_mechanism_names
 from crestline.question import Question

@@ -20,8 +20,8 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from crestline.errors import was_charged
 from crestline.ledger.entries import canonical_json, utc_text
+from crestline.ledger.storage.books import Books
 from crestline.ledger.storage.database import Database
-from crestline.ledger.storage.queries import lock
 from crestline.web.schema import requests
 
 
@@ -59,16 +59,16 @@ class KeyedRequests:
         asked = hashlib.sha256(canonical_json(question).encode()).hexdigest()
         self._delete_expired()
         with self._lock_key(name):
-            before = self._database.write(lambda connection: self._claim_key(connection, name, asked))
+            before = self._database.write(lambda books: self._claim_key(books.lock().connection, name, asked))
             if before is not None:
                 return before
             try:
                 result = run()
             except Exception as error:
                 if not was_charged(error):  # the key is free again
-                    self._database.write(lambda connection: _delete_key(connection, name))
+                    self._database.write(lambda books: _delete_key(books.connection, name))
                 raise
-            self._database.write(lambda connection: _store_result(connection, name, result))
+            self._database.write(lambda books: _store_result(books.connection, name, result))
             return result
 
     def set_days(self, days: int) -> None:
@@ -80,8 +80,8 @@ class KeyedRequests:
         UNFINISHED (it may be charged), or what it came to."""
         name = _hashed_key(who, key)
 
-        def work(connection: Connection) -> RequestResult | str:
-            lock(connection)
+        def work(books: Books) -> RequestResult | str:
+            connection = books.lock().connection
             row = connection.execute(select(requests).where(requests.c.key == name)).first()
             if row is None:  # from now on the key is nobody's: the request can never be begun
                 now = utc_text(self._clock())
@@ -94,7 +94,6 @@ class KeyedRequests:
         return self._database.write(work)
 
     def _claim_key(self, connection: Connection, name: str, asked: str) -> RequestResult | str | None:
-        lock(connection)
         row = connection.execute(select(requests).where(requests.c.key == name)).first()
         if row is None:
             now = utc_text(self._clock())
@@ -111,7 +110,7 @@ class KeyedRequests:
             return
         self._pruned = now
         old = delete(requests).where(requests.c.created < utc_text(now - self._days))
-        self._database.write(lambda connection: connection.execute(old))
+        self._database.write(lambda books: books.connection.execute(old))
 
     @contextmanager
     def _lock_key(self, name: str) -> Iterator[None]:

@@ -31,12 +31,14 @@ from crestline.web.config import (
     ReportConfig,
 )
 from crestline.web.settings.toml import Mistake, Section, line_of_setting, parse_toml
+from crestline.words import LONGEST_DESCRIPTION, LONGEST_TITLE, USER, VERB, Words, check_text
 
 T = TypeVar("T")
 
 _DATASET = (
     *("source", "s3", "table", "user", "items", "filters", "sums", "groups", "domains"),
     *("contribution", "version", "budget", "public", "keep", "keep_limit"),
+    *("title", "description", "words"),
 )
 KEEP_LIMIT = 2048
 """A copy of a data set may take so many MiB unless told otherwise."""
@@ -135,6 +137,9 @@ class _ConfigReader:
             groups=section.texts("groups"),
             domains=self._read_domains(section),
             keep=_cache_limit(section),
+            title=_short_text(section, "title", LONGEST_TITLE),
+            description=_short_text(section, "description", LONGEST_DESCRIPTION),
+            words=_read_words(section),
         )
 
     def _read_report(self, datasets: Mapping[str, DatasetConfig], name: str, section: Section) -> ReportConfig:
@@ -225,6 +230,26 @@ def _read_public_facts(section: Section) -> PublicFacts:
     except ParameterError as error:
         raise section.mistake_at("shape", f"cannot be used: {error}") from None
     return PublicFacts(users, section.whole_number("items", None), section.whole_number("per_user", None), shape)
+
+
+def _short_text(section: Section, name: str, longest: int) -> str | None:
+    """A text that people read, on one line."""
+    text = section.optional_text(name)
+    try:
+        return None if text is None else check_text(text, name, longest)
+    except ParameterError as error:
+        raise Mistake((*section.path, name), f"{'.'.join(section.path)}: {error}") from None
+
+
+def _read_words(section: Section) -> Words:
+    """What the owner calls users and columns. A word for a column that no question may name is a mistake."""
+    part = section.section("words")
+    columns = {name for setting in ("items", "filters", "sums", "groups") for name in section.texts(setting)}
+    part.refuse_unknown(USER, VERB, *sorted(columns))
+    try:
+        return Words.from_mapping(part.values)
+    except ParameterError as error:
+        raise Mistake(part.path, f"{'.'.join(section.path)}: {error}") from None
 
 
 def _read_limits(section: Section) -> Limits:

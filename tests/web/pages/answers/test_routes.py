@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,8 +14,6 @@ import pytest
 from tests.patience import PATIENCE
 from tests.web.conftest import CONFIG, Service, started
 from tests.web.pages.conftest import Page, Visit
-
-from crestline.web.pages.answers.routes import _cell
 
 
 def copied(page: Page) -> dict[str, str]:
@@ -123,11 +120,3 @@ def test_files_are_for_whom_the_answer_is_for(visit: Visit, service: Service) ->
     for path in (f"/answers/{foreign}.csv", f"/answers/{foreign}.json", f"/answers/{foreign}"):
         visit.get(path)
         assert visit.status == 403
-
-
-def test_a_label_is_never_a_formula() -> None:
-    assert [_cell(value) for value in ("=1+1", "+a", "-a", "@a", "a=1", "", 3, -2)] == [
-        *("'=1+1", "'+a", "'-a", "'@a"),
-        *("a=1", "", 3, -2),
-    ]
-    assert re.fullmatch(r"'\t.*", str(_cell("\t=1")))

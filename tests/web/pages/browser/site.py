@@ -11,8 +11,8 @@ from pathlib import Path
 
 from crestline.question import Question, QuestionFields
 from crestline.web.access.callers import caller_by_token
+from crestline.web.answer_once import answer_once
 from crestline.web.problems import Problem
-from crestline.web.run_once import answer_once
 from crestline.web.service_state import ServiceState, open_state
 from crestline.web.settings.reader import load_config
 from tests.web.processes import serving

@@ -202,7 +202,7 @@ def reach(page: Page, selector: str) -> None:
     raise AssertionError(f"{selector} cannot be reached with the keyboard")
 
 
-def test_an_owner_sees_everybody_and_an_analyst_only_themselves(windows: Windows) -> None:
+def test_an_owner_sees_every_analyst_and_an_analyst_only_themselves(windows: Windows) -> None:
     owner, analyst = windows(), windows()
     owner.sign_in("olga")
     analyst.sign_in("eve")

@@ -9,8 +9,8 @@ from sqlalchemy import func, insert, select
 from tests.web.conftest import Service
 from tests.web.pages.conftest import Page, Visit
 
-from crestline.ledger.storage.queries import to_entry
-from crestline.ledger.storage.schema import entries
+from crestline.ledger.storage.rows import to_entry
+from crestline.ledger.storage.tables import entries
 from crestline.web.pages.history.routes import LINES, STEPS
 
 
@@ -29,7 +29,7 @@ def long_past(service: Service, questions: int) -> None:
         own = int(reserved["number"]) + 1 + number
         rows.append({**reserved, "sequence": place, "body": body, "number": own})
         rows.append({**settled, "sequence": place + 1, "receipt": place, "number": own})
-    database.write(lambda connection: connection.execute(insert(entries), rows))
+    database.write(lambda books: books.connection.execute(insert(entries), rows))
 
 
 def filters(page: Page) -> list[str]:

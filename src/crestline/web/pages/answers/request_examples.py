@@ -5,34 +5,20 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 from crestline.answer.answer import Answer
-from crestline.periods.calendar import Periods
-from crestline.question import Question
-from crestline.question_fields import FIELDS
 
 _WITHOUT_SLOTS = ("Sieve", "Observed")  # mechanisms that look at every item: a number of slots would mean another one
-_DEFAULTS = {
-    name: FIELDS[name].default for name in ("counts", "coverage", "ordered", "mechanism", "groups_per_user", "floor")
-}
 
 
 def request_body(answer: Answer, lists: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What to send to ask the same again; what is as usual is left out. `lists` are its public lists."""
     question = answer.question
-    body: dict[str, Any] = {"k": question.k, "item": _one_or_list(question.item)}
-    written = {**{name: getattr(question, name) for name in ("where", "contribution", "clip", "passes")}}
-    written["score"] = None if question.score is None else str(question.score)
-    written |= {
-        name: _decimal_text(value) for name, value in (("epsilon", question.epsilon), ("delta", question.delta))
-    }
-    written["by"] = _one_or_list(question.by) if question.by else None
-    written["k_bar"] = None if _selecting_mechanism(answer) in _WITHOUT_SLOTS else question.k_bar
-    body |= {name: value for name, value in written.items() if value is not None}
-    body |= {name: said for name, usual in _DEFAULTS.items() if (said := getattr(question, name)) != usual}
-    return {**body, **_period_fields(question), **(lists or {})}
+    without = {"user"} | ({"k_bar"} if _selecting_mechanism(answer) in _WITHOUT_SLOTS else set())
+    written = {"k": question.k, "item": question.item[0] if len(question.item) == 1 else list(question.item)}
+    written |= question.to_fields()
+    return {name: value for name, value in written.items() if name not in without} | dict(lists or {})
 
 
 def public_lists(answer: Answer, asked: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
@@ -76,22 +62,3 @@ def python_program(url: str, body: dict[str, Any]) -> str:
 def _selecting_mechanism(answer: Answer) -> str:
     """The mechanism that selected; one that adds counts names it among its parameters."""
     return str(answer.mechanism.parameters.get("mechanism", answer.mechanism.name)).partition("(")[0]
-
-
-def _one_or_list(columns: tuple[str, ...]) -> str | list[str]:
-    return columns[0] if len(columns) == 1 else list(columns)
-
-
-def _decimal_text(value: Fraction | None) -> str | None:
-    """A number as text that is read exactly: a decimal where it is one."""
-    if value is None:
-        return None
-    decimal = f"{float(value):g}"
-    return decimal if Fraction(decimal) == value else str(value)
-
-
-def _period_fields(question: Question) -> dict[str, Any]:
-    if not isinstance(question.period, Periods):
-        return {}
-    labels = question.period.labels
-    return {"period": labels[0]} if len(labels) == 1 else {"since": labels[0], "until": labels[-1]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from html import escape
 from typing import Annotated, Any
@@ -13,6 +12,7 @@ from fastapi.responses import JSONResponse, Response
 
 from crestline.answer.answer import Answer
 from crestline.answer.tabular import columns
+from crestline.label_text import write_csv
 from crestline.web.pages.answers.request_examples import curl_command, public_lists, python_program, request_body
 from crestline.web.pages.forms import CurrentState, SignedIn, page_response
 from crestline.web.pages.parts.html import Html, element
@@ -32,9 +32,7 @@ def answer_csv(number: Number, state: CurrentState, caller: SignedIn) -> Respons
     answer, _ = find_answer(state, caller, number)
     table = columns(answer)
     text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(map(_cell, table))
-    writer.writerows([_cell(value) for value in row] for row in zip(*table.values(), strict=True))
+    write_csv(text, [*table], zip(*table.values(), strict=True))
     return Response(
         text.getvalue(), media_type="text/csv; charset=utf-8", headers=_attachment_header(f"answer-{number}.csv")
     )
@@ -54,7 +52,7 @@ def page(request: Request, number: Number, state: CurrentState, caller: SignedIn
         answer_page(found, explain_without_address(found, width=10**6), time),
         _files_and_examples(request, number, found, again),
     )
-    return page_response(f"Answer {number}", *body, who=caller, script=True)
+    return page_response(found.heading, *body, who=caller, script=True)
 
 
 def _public_lists_of(state: ServiceState, caller: Caller, number: int, answer: Answer) -> dict[str, Any]:
@@ -95,11 +93,6 @@ def _service_address(request: Request) -> str:
     host = request.headers.get("host", "")
     local = urlsplit(f"//{host}").hostname in ("127.0.0.1", "::1", "localhost")
     return f"{'http' if local else 'https'}://{host}"
-
-
-def _cell(value: object) -> object:
-    """A text that a spreadsheet would run as a formula is marked as text: labels are somebody else's."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
 
 
 def _attachment_header(name: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from crestline.ledger.budget_fractions import epsilon_worth, fraction_of
 from crestline.ledger.periods import promise_texts
 from crestline.ledger.report import fraction_used, period_calendar, usual_questions
-from crestline.ledger.storage.queries import Account
+from crestline.ledger.storage.rows import Account
 from crestline.web.pages.history.spending import SpendingPoint
 from crestline.web.pages.parts.chart import Bar, Segment, bar_chart
 from crestline.web.pages.parts.html import Html, element, join_html, table, void

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, Select, select
 
 from crestline.ledger.entries import COUNTED, ENDINGS, Entry
 from crestline.ledger.storage.database import Database
-from crestline.ledger.storage.queries import to_entry
-from crestline.ledger.storage.schema import entries, is_ending
+from crestline.ledger.storage.rows import to_entry
+from crestline.ledger.storage.tables import entries, is_ending
 
 _BATCH = 200  # entries that are looked at together while something is searched for
 _CHARGING = ("opened", "reserved", *ENDINGS)

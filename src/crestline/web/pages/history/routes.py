@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from crestline.ledger.storage.queries import Account
+from crestline.ledger.storage.rows import Account
 from crestline.web.pages.forms import CurrentState, SignedIn, page_response
 from crestline.web.pages.history.budget_view import budget_page
 from crestline.web.pages.history.lines import (

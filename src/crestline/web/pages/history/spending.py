@@ -8,7 +8,7 @@ from datetime import datetime
 
 from crestline.ledger.amount import Amount, units_of
 from crestline.ledger.entries import ENDINGS, Entry
-from crestline.ledger.storage.queries import Account
+from crestline.ledger.storage.rows import Account
 
 Parts = tuple[float, float]  # of an amount: loss and probability of failure
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from crestline.ledger.entries import utc_text
 from crestline.ledger.report import fraction_used
-from crestline.ledger.storage.queries import Account
+from crestline.ledger.storage.rows import Account
 from crestline.web.access.tokens import Token
 from crestline.web.config import AnalystConfig, Config, DatasetConfig
 from crestline.web.pages.history.budget_view import remaining_text

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crestline.answer.answer import Answer
-from crestline.answer.tabular import printable_text
+from crestline.label_text import label_text
 from crestline.web.pages.parts.html import Html, element, void
 
 _ROW, _LINE, _BAR = 44, 16, 14
@@ -49,7 +49,7 @@ def answer_chart(answer: Answer) -> Html | None:
     ends = answer.intervals or [None] * len(counts)
     scale = 1 / max(1.0, *(abs(count) for count in counts), *(pair[1] for pair in ends if pair is not None))
     rows = [
-        _count_bar(label(item), count, pair, scale)
+        _count_bar(label_text(item), count, pair, scale)
         for item, count, pair in zip(answer.listed_items, counts, ends, strict=True)
     ]
     drawn = bar_chart(rows, f"Bar chart: noisy counts of {len(counts)} items; the table below holds the same numbers.")
@@ -57,11 +57,6 @@ def answer_chart(answer: Answer) -> Html | None:
     if answer.intervals is not None:
         caption += " The line across the end of a bar is a 95% interval."
     return element("figure", drawn, element("figcaption", caption))
-
-
-def label(item: object) -> str:
-    """An item as people read it."""
-    return " · ".join(map(printable_text, item)) if isinstance(item, tuple) else printable_text(item)
 
 
 def _count_bar(name: str, count: float, interval: tuple[float, float] | None, scale: float) -> Bar:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from html import escape
 
-from crestline.answer.tabular import printable_text
+from crestline.label_text import html_text
 
 _NARROW = 3  # columns that fit any screen
 
@@ -18,7 +18,7 @@ class Html(str):
 
 def to_html(value: object) -> Html:
     """A value as HTML; what is HTML already is left alone."""
-    return value if isinstance(value, Html) else Html(escape(printable_text(value)))
+    return value if isinstance(value, Html) else Html(html_text(value))
 
 
 def element(name: str, /, *content: object, **attributes: object) -> Html:

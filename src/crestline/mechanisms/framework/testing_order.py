@@ -1,4 +1,4 @@
-"""Order in which the slots of a mechanism's selection are tested.
+"""The order in which the slots of a selection are tested.
 
 A tuple is tested in its order. A set has no order, so it gets a uniformly random one: never that of labels, of slots
 or of counts (P1.5, P1.6).

@@ -13,16 +13,16 @@ _TRIALS = 24
 _LARGEST = 1 << 24
 
 
-def edges(subject: AuditSubject, shape: HistogramShape) -> tuple[int, ...]:
+def find_naming_levels(subject: AuditSubject, shape: HistogramShape) -> tuple[int, ...]:
     """For a few groups of items that are alone in the table: the smallest count at which they are usually named."""
     slots = shape.k_bar or len(shape.domain)
     names = list(shape.domain) or labels(slots + 1)
     groups = [names[:1], names[slots - 1 : slots], names[: min(subject.k, slots)], names[:slots]]
-    levels = {_find_edge(subject, shape, group) for group in groups}
+    levels = {_find_level(subject, shape, group) for group in groups}
     return tuple(sorted(level for level in levels if level is not None))
 
 
-def _find_edge(subject: AuditSubject, shape: HistogramShape, group: Sequence[str]) -> int | None:
+def _find_level(subject: AuditSubject, shape: HistogramShape, group: Sequence[str]) -> int | None:
     """Smallest count at which the group is named, by doubling and halving; None if count 0 suffices or none up to
     2^24.
     """

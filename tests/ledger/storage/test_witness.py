@@ -21,8 +21,8 @@ from crestline.errors import LedgerError
 from crestline.ledger.entries import GENESIS, entry_hash
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.storage.addresses import open_database
-from crestline.ledger.storage.checks.witness import DatabaseWitness, FileWitness, Witness
-from crestline.ledger.storage.queries import ChainHead
+from crestline.ledger.storage.rows import ChainHead
+from crestline.ledger.storage.witness import DatabaseWitness, FileWitness, Witness
 
 
 @pytest.fixture(params=["file", "database"])
@@ -81,7 +81,7 @@ def test_a_restored_backup_that_has_grown_since_is_refused(path: Path, witness: 
 
 def test_a_backup_that_is_restored_under_an_open_ledger_is_refused(path: Path, witness: str) -> None:
     with Ledger.open(path, witness=witness) as ledger:
-        ledger._store._database._engine.dispose()
+        ledger._store.database._engine.dispose()
         restore(path)
         for charge in (lambda: ledger.reserve(drawn(1)), lambda: ledger.add_analyst("ann", small_budget())):
             with pytest.raises(LedgerError, match="it is an older copy"):
@@ -139,7 +139,7 @@ KILLED = """
 import os, signal, sys
 from tests.ledger.conftest import drawn
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.storage.checks.witness import FileWitness
+from crestline.ledger.storage.witness import FileWitness
 
 ledger = Ledger.open(sys.argv[1], witness=sys.argv[2])
 ledger.reserve(drawn(1))
@@ -159,7 +159,7 @@ def test_killed_between_the_commit_and_the_witness(tmp_path: Path) -> None:
         assert ledger.verify().findings == ()
 
 
-def test_a_witness_that_cannot_be_written_charges_and_tells_nobody(tmp_path: Path) -> None:
+def test_a_witness_that_cannot_be_written_charges_nothing_and_reports_nothing(tmp_path: Path) -> None:
     path, folder = tmp_path / "ledger.db", tmp_path / "elsewhere"
     folder.mkdir()
     with Ledger.open_or_create(path, small_budget(), witness=folder / "witness") as ledger:

@@ -27,12 +27,13 @@ from sqlalchemy import Column, MetaData, Table, Text, delete, insert, select
 
 from crestline.errors import LedgerError
 from crestline.ledger.entries import GENESIS, Entry, entry_hash
-from crestline.ledger.storage.queries import ChainHead
-from crestline.ledger.storage.schema import head_columns
+from crestline.ledger.storage.rows import ChainHead
+from crestline.ledger.storage.tables import head_columns
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from crestline.ledger.storage.books import Books
     from crestline.ledger.storage.database import Database
 
 
@@ -150,7 +151,7 @@ class DatabaseWitness:
     def __init__(self, database: Database, ledger: str) -> None:
         self._database = database
         self._ledger = ledger
-        database.write(_metadata.create_all)
+        database.write(lambda books: _metadata.create_all(books.connection))
 
     @property
     def place(self) -> str:
@@ -164,16 +165,16 @@ class DatabaseWitness:
     def note_head(self, head: ChainHead) -> None:
         """Keep it, durably, unless a longer one is kept already."""
 
-        def write_longer_head(connection: Connection) -> None:
-            known = self._select_head(connection, lock=True)
+        def write_longer_head(books: Books) -> None:
+            known = self._select_head(books.connection, lock=True)
             if known is None or known.length < head.length:
-                self._insert_head(connection, head)
+                self._insert_head(books.connection, head)
 
         self._database.write(write_longer_head)
 
     def replace(self, head: ChainHead) -> None:
         """Keep it in place of whatever is there."""
-        self._database.write(lambda connection: self._insert_head(connection, head))
+        self._database.write(lambda books: self._insert_head(books.connection, head))
 
     def _insert_head(self, connection: Connection, head: ChainHead) -> None:
         connection.execute(delete(_witnesses).where(_witnesses.c.ledger == self._ledger))

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chisquare
 
 from crestline.errors import MechanismError
-from crestline.mechanisms.framework.slot_orders import chosen_slots, order_law, orders_to_test
+from crestline.mechanisms.framework.testing_order import chosen_slots, order_law, orders_to_test
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.slot_checks import NO_SLOT
 from crestline.randomness.entropy import replay

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -12,10 +13,13 @@ from tests.ledger.conftest import EPSILON, drawn, small_budget
 
 from crestline.errors import LedgerError
 from crestline.ledger.budget import Budget, Window
+from crestline.ledger.entries import GENESIS
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.periods import PeriodCharge
 from crestline.ledger.receipt import ReserveOptions
-from crestline.ledger.storage.checks.balance_fingerprint import BalanceFingerprint
+from crestline.ledger.storage import books
+from crestline.ledger.storage.books import Balances
+from crestline.ledger.storage.rows import ChainHead
 from crestline.periods.calendar import Calendar, Periods
 
 CHANGED = "not the one that its last entry states"
@@ -66,7 +70,7 @@ def opened(address: str) -> tuple[Ledger, Ledger]:
 
 
 @pytest.mark.parametrize("statement", EDITS.values(), ids=EDITS.keys())
-def test_a_changed_row_is_noticed_by_whoever_asks_next(address: str, statement: str) -> None:
+def test_a_changed_row_is_noticed_by_the_next_request(address: str, statement: str) -> None:
     edit(address, statement)
     loans, monthly = opened(address)
     with pytest.raises(LedgerError, match=CHANGED):
@@ -127,7 +131,7 @@ def test_a_removed_last_entry_and_a_swapped_witness_are_noticed(tmp_path: Path) 
         Ledger.open(paths[1], witness=f"{paths[1]}.witness")
 
 
-def test_two_processes_that_take_turns_are_not_taken_for_somebody_else(address: str) -> None:
+def test_changes_by_two_processes_in_turn_are_no_tampering(address: str) -> None:
     first, second = (Ledger.open(address, dataset="loans") for _ in range(2))
     for turn in range(2):
         held = [ledger.reserve(drawn(1), analyst="ann") for ledger in (first, second)]
@@ -140,18 +144,35 @@ def test_two_processes_that_take_turns_are_not_taken_for_somebody_else(address: 
 
 
 def test_the_fingerprint_follows_from_the_rows_alone() -> None:
-    rows: dict[tuple[str | int, ...], tuple[str | None, ...]] = {
-        ("a", ""): ("1", None),
-        ("a", "b"): ("2", "x"),
-        ("a", "", "2026-10", 1): ("3", "4"),
-    }
-    step = BalanceFingerprint.from_rows({})
+    rows: dict[Any, Any] = {("a", ""): ("1", None), ("a", "b"): ("2", "x"), ("a", "", "2026-10", 1): ("3", "4")}
+    head = ChainHead(0, GENESIS)
+    step = Balances.of_rows(head, {})
     for key in reversed(rows):
-        step = step.with_row(key, ("0",)).with_row(key, rows[key])
-    assert step.fingerprint == BalanceFingerprint.from_rows(rows).fingerprint
+        step = step.with_rows(head, {key: ("0",)}).with_rows(head, {key: rows[key]})
+    assert step.total == Balances.of_rows(head, rows).total
     for key in rows:
-        assert BalanceFingerprint.from_rows({**rows, key: ("5", None)}).fingerprint != step.fingerprint
-        assert (
-            BalanceFingerprint.from_rows({one: row for one, row in rows.items() if one != key}).fingerprint
-            != step.fingerprint
-        )
+        assert Balances.of_rows(head, {**rows, key: ("5", None)}).total != step.total
+        assert Balances.of_rows(head, {one: row for one, row in rows.items() if one != key}).total != step.total
+
+
+def test_only_the_rows_that_another_process_changed_are_read_again(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (Ledger.open(address, dataset="loans") for _ in range(2))
+    first.reserve(drawn(1), analyst="ann")
+    second.add_analyst("bob", small_budget())
+    second.reserve(drawn(1), analyst="bob")
+    read: list[tuple[object, ...]] = []
+    plain = books.load_rows
+    monkeypatch.setattr(books, "load_rows", lambda _, *which: read.append(which) or plain(_, *which))
+    first.reserve(drawn(1), analyst="ann")
+    assert sorted(read) == [("loans", ""), ("loans", "bob")]
+
+
+def test_a_row_that_was_changed_while_another_process_wrote_is_noticed(address: str) -> None:
+    first, second = (Ledger.open(address, dataset="loans") for _ in range(2))
+    first.reserve(drawn(1), analyst="ann")
+    second.reserve(drawn(1), analyst="ann")
+    edit(address, EDITS["one analyst"])
+    with pytest.raises(LedgerError, match=CHANGED):
+        first.reserve(drawn(1), analyst="ann")
