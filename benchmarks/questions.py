@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
@@ -29,9 +29,10 @@ from tests.web.processes import ROOT, environment, serving
 import crestline as cl
 from benchmarks.measuring import Row, human
 from crestline.ledger.ledger import Ledger
+from crestline.ledger.storage.store import Store
 from crestline.sources.engine.runner import Runner
+from crestline.web.access.keys import Keys
 from crestline.web.access.tokens import Tokens
-from crestline.web.schema import open_tables
 from crestline.web.settings.reader import load_config
 from crestline.web.utc_clock import utc_now
 
@@ -267,9 +268,9 @@ def configured(folder: Path) -> tuple[Path, str]:
     config.write_text(CONFIG.format(datasets=datasets, budgets=budgets))
     checked = [sys.executable, "-m", "crestline", "serve", str(config), "--check"]
     subprocess.run(checked, check=True, env=environment(), stdout=subprocess.DEVNULL)
-    database = open_tables(load_config(config).ledger)
-    token = Tokens(database, utc_now).create("ann")
-    database.close()
+    loaded = load_config(config)
+    with closing(Store.open(loaded.ledger, utc_now, 30.0)) as store:
+        token = Tokens(store, Keys.read_or_create(loaded.key_file, store)).create("ann")
     return config, token
 
 

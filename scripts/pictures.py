@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import crestline as cl
-from crestline.cli.analyst.top import print_answer
+from crestline.cli.account_figure import accountant_figure
 from crestline.cli.output import Format
-from crestline.cli.owner.account_figure import accountant_figure
+from crestline.cli.top import print_answer
 from crestline.examples.library_data import USERS, write_loans
 from crestline.examples.shop_data import write_shop
 from crestline.pictures import Picture

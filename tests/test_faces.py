@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import crestline as cl
-from crestline.cli.analyst.plan import plan
-from crestline.cli.analyst.price import price
-from crestline.cli.analyst.top import top
+from crestline.cli.plan import plan
+from crestline.cli.price import price
+from crestline.cli.top import top
 from crestline.periods.calendar import Calendar, Periods
 from crestline.price.batch import ARGUMENTS, parse_question
 from crestline.question import Question, QuestionFields

@@ -14,8 +14,8 @@ import pytest
 from crestline.answer.answer import Answer
 from crestline.answer.encoding import to_json
 from crestline.answer.plot import items_chart, label_on_one_line
-from crestline.cli.analyst.top import print_answer
 from crestline.cli.output import Format, print_rows
+from crestline.cli.top import print_answer
 from crestline.label_text import csv_cell, json_text, label_text, printable_text
 from crestline.pictures import import_altair
 from crestline.question import Question

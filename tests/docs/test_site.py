@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.answer.made import made
 
-from crestline.cli.analyst.explain import theorem_links
+from crestline.cli.explain import theorem_links
 from tools.book.__main__ import build, main
 from tools.book.linking import with_links
 from tools.book.mathematics import mathml

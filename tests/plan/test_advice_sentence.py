@@ -10,8 +10,7 @@ from crestline.plan.advice_sentence import advice_sentence, advised_row
 def test_the_best_is_recommended() -> None:
     said = advice_sentence(QUESTION, (line("A", 9.1, 0.95), line("B", 5.0, 0.6)), auto="B")
     assert said == (
-        "Take A with k_bar=50: it is expected to name 9.1 of 10 items and to reach 95.0% of the score of the true top "
-        "10; the next best, B, reaches 60.0%."
+        "Take A with k_bar=50: about 9.1 of 10 items, 95.0% of the score of the true top 10; the next best, B, 60.0%."
     )
 
 

@@ -12,14 +12,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stdout
 from http.client import HTTPConnection
 from io import StringIO
 from pathlib import Path
 
 from crestline.cli.main import run
+from crestline.ledger.storage.store import Store
+from crestline.web.access.keys import Keys
 from crestline.web.access.tokens import Tokens
-from crestline.web.schema import open_tables
 from crestline.web.settings.reader import load_config
 from crestline.web.utc_clock import utc_now
 from tests.patience import PATIENCE
@@ -65,11 +66,16 @@ def write_service(
     config.write_text(text)
     with redirect_stdout(StringIO()):
         assert run(["serve", str(config), "--check"]) == 0
-    tables = open_tables(load_config(config).ledger)
-    tokens = Tokens(tables, utc_now)
-    made = {name: tokens.create(name) for name in names}
-    tables.close()
-    return made
+    with tokens_of_config(config) as tokens:
+        return {name: tokens.create(name) for name in names}
+
+
+@contextmanager
+def tokens_of_config(config: Path) -> Iterator[Tokens]:
+    """The tokens of a service that does not run in this process."""
+    loaded = load_config(config)
+    with closing(Store.open(loaded.ledger, utc_now, 30.0)) as store:
+        yield Tokens(store, Keys.read_or_create(loaded.key_file, store))
 
 
 def environment() -> dict[str, str]:

@@ -10,14 +10,10 @@ from pathlib import Path
 import pytest
 
 from crestline.errors import BudgetExhausted
-from crestline.web.access.tokens import Tokens
 from crestline.web.problems import problem_of
-from crestline.web.schema import open_tables
-from crestline.web.settings.reader import load_config
-from crestline.web.utc_clock import utc_now
 from tests.patience import PATIENCE
 from tests.web.conftest import CONFIG, write_loans
-from tests.web.processes import serving
+from tests.web.processes import serving, tokens_of_config
 
 pytestmark = pytest.mark.engines
 
@@ -26,15 +22,11 @@ NUMBER = re.compile(r"[0-9a-f]{16}")
 
 
 def made_tokens(config: Path) -> dict[str, str]:
-    tables = open_tables(load_config(config).ledger)
-    try:
-        tokens = Tokens(tables, utc_now)
+    with tokens_of_config(config) as tokens:
         made = {name: tokens.create(name) for name in ("ann", "bob")}
         made["revoked"] = tokens.create("ann")
         tokens.revoke(made["revoked"].split("_")[1])
         return made
-    finally:
-        tables.close()
 
 
 def raw(port: int, path: str, token: str | None, question: dict[str, object] | None = None) -> tuple[int, str]:

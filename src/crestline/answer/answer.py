@@ -296,14 +296,14 @@ class Answer(HasLazyFields):
         return picture
 
     def _repr_html_(self) -> str:
-        from crestline.answer.tabular import to_html
+        from crestline.answer.printing import to_html
 
         return to_html(self)
 
     def __str__(self) -> str:
-        from crestline.answer.tabular import to_text
+        from crestline.answer.printing import to_text
 
-        return f"{to_text(self)}\n{self.explain()}"
+        return to_text(self)
 
     def __iter__(self) -> Iterator[Label]:
         return iter(self.listed_items)

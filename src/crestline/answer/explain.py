@@ -27,8 +27,8 @@ def explain(answer: Answer, width: int = 100) -> str:
         _need_line(answer),
         _counts(answer),
         "" if answer.coverage is None else coverage_line(answer.coverage, len(answer)),
-        _promise_line(answer),
-        _payment_line(answer),
+        promise_line(answer),
+        payment_line(answer),
         *answer.notes,
     ]
     if answer.replayed:
@@ -139,11 +139,18 @@ def coverage_line(coverage: CoverageCounts, number: int) -> str:
     text = f"{coverage.users:,} (±{rounded_users(coverage.spread)}) of {coverage.all_users:,} users have {them}"
     if coverage.share is None or coverage.share_spread is None:
         return f"Coverage: {text}, too few to speak of a share (95% of the noise in either part stays within ±)."
-    off = math.ceil(1000 * coverage.share_spread) / 10
-    return f"Coverage: {coverage.share:.1%} (±{off:.1f}%). {text} (95% of the noise stays within)."
+    return f"Coverage: {share_text(coverage)}. {text} (95% of the noise stays within)."
 
 
-def _promise_line(answer: Answer) -> str:
+def share_text(coverage: CoverageCounts) -> str:
+    """The share of users with a named item, with its error."""
+    if coverage.share is None or coverage.share_spread is None:
+        return "too few to speak of a share"
+    return f"{coverage.share:.1%} (±{math.ceil(1000 * coverage.share_spread) / 10:.1f}%)"
+
+
+def promise_line(answer: Answer) -> str:
+    """The promise as one sentence, which every page and picture repeats."""
     epsilon, delta = as_approximate_dp(answer.guarantee)
     factor = odds_factor_text(float(epsilon))
     period = answer.question.period
@@ -157,7 +164,8 @@ def odds_factor_text(epsilon: float) -> str:
     return f"{math.exp(epsilon):,.3g}-fold" if epsilon < 12 else f"e^{epsilon:.3g}-fold"
 
 
-def _payment_line(answer: Answer) -> str:
+def payment_line(answer: Answer) -> str:
+    """What the answer cost and what is left, as one sentence."""
     if answer.stored:
         return "Paid: nothing, because this is the stored answer to the same question on the same data."
     if answer.bill is None:

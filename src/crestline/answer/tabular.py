@@ -1,10 +1,9 @@
-"""The answer as a table: text, Arrow, pandas, Polars, and HTML for a notebook. Each has values of the answer only."""
+"""The answer as columns, Arrow, pandas and Polars. Each has values of the answer only; `printing` has text and HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from crestline.answer.answer import Answer
@@ -12,7 +11,6 @@ from crestline.answer.group_answers import GroupItems
 from crestline.errors import ParameterError
 from crestline.exact_numbers import int_or_float
 from crestline.histogram.label_order import Label
-from crestline.label_text import html_text, printable_lines, printable_text
 
 if TYPE_CHECKING:
     import pandas
@@ -103,26 +101,6 @@ def to_polars(answer: Answer) -> polars.DataFrame:
     return polars.DataFrame(to_arrow(answer))
 
 
-def to_text(answer: Answer) -> str:
-    """Plain text table with one line for each item, below a heading; control characters are escaped."""
-    table = columns(answer)
-    if not answer.items:
-        return "(no item could be named)"
-    lines = [
-        [printable_text(name) for name in table],
-        *([printable_text(value) for value in row] for row in zip(*table.values(), strict=True)),
-    ]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(table))]
-    sides = [name in (*answer.question.by, *answer.question.item) for name in table]
-    return "\n".join(
-        "  ".join(_align(*cell) for cell in zip(line, widths, sides, strict=True)).rstrip() for line in lines
-    )
-
-
-def _align(text: str, width: int, left: bool) -> str:
-    return text.ljust(width) if left else text.rjust(width)
-
-
 def to_pandas(answer: Answer) -> pandas.DataFrame:
     """`pandas.DataFrame` of an answer; its `attrs` have the coverage, if there is one."""
     frame = to_arrow(answer).to_pandas()
@@ -130,29 +108,6 @@ def to_pandas(answer: Answer) -> pandas.DataFrame:
         coverage = answer.coverage
         frame.attrs["coverage"] = {"users": coverage.users, "all_users": coverage.all_users, "share": coverage.share}
     return frame
-
-
-def to_html(answer: Answer) -> str:
-    """HTML table, with the explanation folded below it. Labels are untrusted text and are escaped."""
-    table = columns(answer)
-    head = "".join(f"<th>{html_text(name)}</th>" for name in table)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{html_text(value)}</td>" for value in row) + "</tr>"
-        for row in zip(*table.values(), strict=True)
-    )
-    explained = escape(printable_lines(answer.explain()))
-    return (
-        f"<table><caption>{html_text(_table_caption(answer))}</caption>"
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        f"<details><summary>What was asked, promised and paid</summary><pre>{explained}</pre></details>"
-    )
-
-
-def _table_caption(answer: Answer) -> str:
-    if answer.by_group is not None:
-        return f"{len(answer)} items in {len(answer.by_group)} groups · {answer.guarantee}"
-    stopped = ", stopped on purpose" if answer.stopped else ""
-    return f"{len(answer)} of {answer.question.k}{stopped} · {answer.guarantee}"
 
 
 def _arrow_array(values: list[Any]) -> pyarrow.Array:

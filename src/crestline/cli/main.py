@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from importlib import import_module
 
@@ -21,12 +22,19 @@ EXIT_UNAVAILABLE = 4
 EXIT_INTERNAL_ERROR = 70
 EXIT_INTERRUPTED = 130
 
-# Modules of the commands, in the order of the help; the last part of a name is that of the command and its function.
+# Modules of the commands, in the order of the help; a function of the same name is the command.
 COMMANDS = (
-    *("analyst.top", "analyst.ask", "sql", "analyst.plan", "analyst.price", "analyst.explain", "mechanisms", "sources"),
-    *("owner.account", "audit", "reproduce", "owner.serve", "analyst.demo"),
+    *("init", "check", "top", "ask", "sql", "plan", "price", "explain", "mechanisms", "sources"),
+    *("account", "audit", "reproduce", "serve", "demo"),
 )
-GROUPS = ("owner.ledger", "owner.token", "owner.report")  # groups of commands: each module has a `…_app`
+GROUPS = ("ledger", "token", "report")  # groups of commands: each module has a `…_app`
+
+_EXAMPLE = re.compile(r"Examples?: (crestline .+?)(?:, crestline .*|   crestline .*)?$", re.MULTILINE)
+_PLAIN_WORDS = {
+    "Value error, ": "",
+    "Input should be a valid integer, unable to parse string as an integer": "a whole number is needed",
+    "Input should be a valid number, unable to parse string as a number": "a number is needed",
+}
 
 # Commands that pass every argument, including --help, to another package.
 HANDED_ON = {"reproduce"}
@@ -58,20 +66,13 @@ def _root(
     """Differentially private top-k over any database."""
 
 
-def command_name(module: str) -> str:
-    """Name of the command for a module of `COMMANDS` or `GROUPS`."""
-    return module.rpartition(".")[2]
-
-
-for _module in COMMANDS:
-    _name = command_name(_module)
+for _name in COMMANDS:
     _on = _name in HANDED_ON
     app.command(_name, context_settings=HAND_ON if _on else None, add_help_option=not _on)(
-        getattr(import_module(f"crestline.cli.{_module}"), _name)
+        getattr(import_module(f"crestline.cli.{_name}"), _name)
     )
-for _module in GROUPS:
-    _name = command_name(_module)
-    app.add_typer(getattr(import_module(f"crestline.cli.{_module}"), f"{_name}_app"), name=_name)
+for _name in GROUPS:
+    app.add_typer(getattr(import_module(f"crestline.cli.{_name}"), f"{_name}_app"), name=_name)
 
 
 def main() -> None:
@@ -97,7 +98,7 @@ def _exit_at_once(code: int) -> None:
 def run(arguments: list[str]) -> int:
     """Run the command with these arguments and return its exit code."""
     try:
-        app(arguments, prog_name="crestline")
+        return _exit_status(app(arguments, prog_name="crestline", standalone_mode=False) or 0)
     except SystemExit as end:
         return _exit_status(end.code)
     except CrestlineError as error:
@@ -109,6 +110,12 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader closed the pipe: not an error
         return 0
     except Exception as error:  # the message of another library may quote private rows
+        if hasattr(error, "format_message"):  # of Typer, or of Click where Typer is older
+            context = getattr(error, "ctx", None)
+            command = ("crestline", "") if context is None else (context.command_path, context.command.help or "")
+            return _print_usage_error(error.format_message(), *command)
+        if type(error).__name__ == "Abort":  # likewise: Ctrl-C
+            return _exit_status(EXIT_INTERRUPTED)
         if os.environ.get("CRESTLINE_DEBUG"):
             raise
         typer.echo(
@@ -117,7 +124,17 @@ def run(arguments: list[str]) -> int:
             err=True,
         )
         return EXIT_INTERNAL_ERROR
-    return 0
+
+
+def _print_usage_error(text: str, command: str, help_text: str) -> int:
+    """Print one sentence on what is wrong with the arguments, and the command's own example."""
+    for words, plain in _PLAIN_WORDS.items():
+        text = text.replace(words, plain)
+    example = _EXAMPLE.search(help_text)
+    more = f"write, for example: {example[1]}" if example else f"see {command} --help"
+    if text:  # empty where help was printed
+        typer.echo(f"crestline: {text[:1].lower()}{text[1:].rstrip('.')}; {more}", err=True)
+    return EXIT_WRONG
 
 
 def _exit_status(code: object) -> int:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from crestline.cli.output import Format, FormatOption, print_rows
+from crestline.cli.output import Format, FormatOption, print_rows, resolve_format
 
 COLUMNS = {
     "name": "mechanism",
     "output": "output",
     "domain": "domain",
-    "contribution": "contribution",
+    "contribution": "items of a user",
     "price": "price",
     "auto": "auto",
     "section": "theorem",
@@ -26,4 +26,6 @@ def mechanisms(
 
     taken = auto_mechanism_names()
     rows = [{**asdict(line), "auto": "yes" if line.name in taken else ""} for line in CATALOGUE]
+    if resolve_format(form) is Format.TABLE:
+        rows = [{**row, "contribution": row["contribution"].replace("any", "")} for row in rows]
     print_rows(COLUMNS, [{name: row[name] for name in COLUMNS} for row in rows], form)

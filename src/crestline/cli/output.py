@@ -20,6 +20,8 @@ class Format(StrEnum):
     CSV = "csv"
 
 
+_LONGEST_WORD = 24  # longer words, such as addresses, are broken where a table has no room
+
 FormatOption = Annotated[Format, typer.Option("--format", help="auto: a table in a terminal, JSON in a pipe.")]
 
 
@@ -35,6 +37,11 @@ def make_console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def echo_lines(*lines: str) -> None:
+    """Print lines of plain text, each as it is: a terminal wraps long ones, and copies them whole."""
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
 def print_json(value: object) -> None:
@@ -59,14 +66,24 @@ def print_rows(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]], fo
     elif form is Format.CSV:
         print_csv(list(columns), [[row[name] for name in columns] for row in rows])
     else:
+        from rich.cells import cell_len
         from rich.table import Table
         from rich.text import Text
 
         from crestline.label_text import printable_lines
 
-        table = Table(title=title or None, title_justify="left")
-        for place, heading in enumerate(columns.values()):
-            table.add_column(heading, no_wrap=place == 0, overflow="fold")  # the first column identifies the row
+        table = Table(title=title or None, title_justify="left", title_style="bold", box=None, pad_edge=False)
+        for place, (name, heading) in enumerate(columns.items()):
+            cells = [heading, *(str(row[name]) for row in rows)]
+            widest = max((cell_len(word) for cell in cells for word in cell.split()), default=1)
+            numbers = bool(rows) and all(isinstance(row[name], int | float) for row in rows)
+            table.add_column(
+                heading,
+                no_wrap=place == 0,  # the first column identifies the row
+                overflow="fold",
+                min_width=widest if widest <= _LONGEST_WORD else None,
+                justify="right" if numbers else "left",
+            )
         for row in rows:
             table.add_row(
                 *(Text(printable_lines(str(row[name]))) for name in columns)

@@ -18,7 +18,7 @@ from crestline.errors import ParameterError
 from crestline.ledger.amount import Amount, fraction_text
 
 EntryKind: TypeAlias = Literal[
-    "opened", "reserved", "begun", "settled", "voided", "answered", "refused", "witnessed", "token"
+    "opened", "reserved", "begun", "settled", "voided", "answered", "refused", "witnessed", "token", "session"
 ]
 
 COUNTED = ("reserved", "refused", "answered")  # the questions of an analyst, which are numbered for each analyst apart

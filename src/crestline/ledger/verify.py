@@ -158,7 +158,11 @@ class _Replay:
             return self._replay_ended(content)
         if content["kind"] == "begun":
             return self._replay_taken_up(content["receipt"])
-        return [] if content["kind"] in ("answered", "refused", "witnessed", "token") else ["its kind is not known"]
+        return (
+            []
+            if content["kind"] in ("answered", "refused", "witnessed", "token", "session")
+            else ["its kind is not known"]
+        )
 
     def _replay_opened(self, content: dict[str, Any]) -> list[str]:
         key = (content["dataset"], content["analyst"], None, 1)

@@ -20,15 +20,16 @@ def advice_sentence(question: Question, rows: tuple[Forecast, ...], auto: str) -
         )
     equals = [row for row in rows if _is_as_good(row, best)]
     taken = advised_row(rows, auto)
-    text = (
-        f"Take {taken.mechanism}{_k_bar_text(taken)}: it is expected to name {taken.returned.value:.1f} of "
-        f"{question.k} "
-        f"items and to reach {taken.ratio.value:.1%} of the score of the true top {question.k}"
-    )
+    text = f"Take {taken.mechanism}{_k_bar_text(taken)}: about {taken.returned.value:.1f} of {question.k} items"
+    reach = f", {taken.ratio.value:.1%} of the score of the true top {question.k}"
     others = [row.mechanism for row in equals if row is not taken]
     if others:
-        return f"{text}; {_join_names(others)} would do as well."
-    return f"{text}; the next best, {rows[1].mechanism}, reaches {rows[1].ratio.value:.1%}." if rows[1:] else f"{text}."
+        return f"{text}{reach}; {_join_names(others)} would do as well."
+    return (
+        f"{text}{reach}; the next best, {rows[1].mechanism}, {rows[1].ratio.value:.1%}."
+        if rows[1:]
+        else f"{text}{reach}."
+    )
 
 
 def advised_row(rows: tuple[Forecast, ...], auto: str) -> Forecast:
@@ -47,5 +48,7 @@ def _k_bar_text(row: Forecast) -> str:
 
 
 def _join_names(names: list[str]) -> str:
-    """Names as a list in a sentence."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    """The first name, and the number of the others."""
+    if len(names) < 3:
+        return " and ".join(names)
+    return f"{names[0]} and {len(names) - 1} others"

@@ -42,6 +42,16 @@ class Plan:
         """One sentence of advice."""
         return advice_sentence(self.question, self.rows, self.auto)
 
+    def __str__(self) -> str:
+        from crestline.plan.printing import to_text
+
+        return to_text(self)
+
+    def _repr_html_(self) -> str:
+        from crestline.plan.printing import to_html
+
+        return to_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON values."""
         return {

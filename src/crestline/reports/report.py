@@ -170,6 +170,11 @@ class ReportRun:
 
         return rank_chart(self)
 
+    def __str__(self) -> str:
+        from crestline.reports.tabular import to_text
+
+        return to_text(self)
+
     def _repr_html_(self) -> str:
         return self.svg()
 

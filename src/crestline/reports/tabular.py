@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
+from crestline.answer.printing import align
 from crestline.exact_numbers import int_or_float
 from crestline.label_text import json_text, label_text, write_csv
 
@@ -57,6 +58,17 @@ def _coverage(edition: Edition) -> dict[str, object]:
     if found is None:
         return dict.fromkeys(COVERAGE)
     return {"reached_users": found.users, "all_users": found.all_users}
+
+
+def to_text(series: ReportRun) -> str:
+    """One line for each edition: its period, its status, and its items or the reason why there are none."""
+    lines = [
+        (edition.period, edition.status, ", ".join(map(label_text, edition.items)) or edition.reason)
+        for edition in series.editions
+    ]
+    missed = sum(edition.status == "missed" for edition in series.editions)
+    heading = f"{series.report.question.words()}, each {series.report.every}: {len(lines)} editions, {missed} missed"
+    return "\n".join([heading, "", *align([("period", "status", "items"), *lines], [True, True, True])])
 
 
 def to_csv(series: ReportRun) -> str:

@@ -112,6 +112,7 @@ class Config:
 
     ledger     the address of the ledger
     witness    where the checksum of the ledger is kept, if it is
+    key        the file of the key that signs tokens and sessions, if it is not beside the configuration
     datasets, analysts    by name
     limits     what one request may ask for
     file       where all this was written, for messages
@@ -125,6 +126,12 @@ class Config:
     text: str
     reports: Mapping[str, ReportConfig] = field(default_factory=dict)
     witness: str | None = None
+    key: Path | None = None
+
+    @property
+    def key_file(self) -> Path:
+        """The file of the key that signs tokens and sessions; beside the configuration, unless it says another."""
+        return self.file.with_suffix(".key") if self.key is None else self.key
 
     def location(self, path: tuple[str, ...]) -> str:
         """The file and the line of a setting."""

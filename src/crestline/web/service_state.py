@@ -23,6 +23,7 @@ from crestline.sources import Source, open_source
 from crestline.sources.memory_copy import may_be_kept, with_memory_copy
 from crestline.sources.pool import Pool, PoolLimits
 from crestline.sources.source import Reading
+from crestline.web.access.keys import Keys
 from crestline.web.access.rate_limit import RateLimit
 from crestline.web.access.sessions import Sessions
 from crestline.web.access.tokens import Tokens
@@ -129,17 +130,19 @@ def open_state(
     store.refuse_damaged()
     ledgers = {name: _ledger(config, part, store) for name, part in config.datasets.items()}
     tables = service_tables(store.database)
+    keys = Keys.read_or_create(config.key_file, store)
+    tokens = Tokens(store, keys)
     return ServiceState(
         config,
         {
             name: ServedDataset(part, sources[name], ledgers[name], _build_queue(config, counted[name]), counted[name])
             for name, part in config.datasets.items()
         },
-        Tokens(tables, clock),
+        tokens,
         KeyedRequests(tables, clock, config.limits.key_days),
         RateLimit(config.limits.requests_per_minute, seconds),
         metrics,
-        Sessions(tables, clock),
+        Sessions(store, keys, tokens),
         RecentTimeouts(seconds),
         store,
         tables,
@@ -168,7 +171,10 @@ def reopen_state(state: ServiceState, config: Config) -> ServiceState:
         for name, part in config.datasets.items()
     }
     limit = state.rate_limit.with_limit(config.limits.requests_per_minute)
-    return replace(state, config=config, datasets=served, rate_limit=limit)
+    keys = Keys.read_or_create(config.key_file, state.store)
+    tokens = Tokens(state.store, keys)
+    sessions = Sessions(state.store, keys, tokens)
+    return replace(state, config=config, datasets=served, rate_limit=limit, tokens=tokens, sessions=sessions)
 
 
 def _is_unchanged(state: ServiceState, config: Config, name: str) -> bool:

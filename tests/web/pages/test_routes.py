@@ -6,15 +6,18 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from crestline.ledger.storage.store import Store
 from crestline.sources.table import TableSource
+from crestline.web.access.keys import Keys
 from crestline.web.access.sessions import HOURS, Sessions
-from crestline.web.schema import open_tables
+from crestline.web.access.tokens import Tokens
 from crestline.web.service_state import ServedSource
 from crestline.web.utc_clock import utc_now
 from tests.patience import PATIENCE
@@ -320,8 +323,8 @@ def test_a_cookie_is_sealed_and_ends_with_its_token(visit: Visit, service: Servi
     number = service.tokens["ann"].split("_")[1]
     assert service.tokens["ann"].split("_", 2)[2] not in cookie
     for forged in (cookie[:-1], cookie + "A", "x", "", "é.1.2", "\udc80"):
-        assert service.state.sessions.token_of_cookie(forged) is None
-    assert service.state.sessions.token_of_cookie(cookie) == number
+        assert service.state.sessions.find_holder(forged) is None
+    assert service.state.sessions.find_holder(cookie) == (number, "ann")
     service.state.tokens.revoke(number)
     assert "Sign in" in visit.get("/").text
 
@@ -331,7 +334,7 @@ def test_a_copied_cookie_ends_when_its_holder_signs_out(visit: Visit, service: S
     copied = visit.client.cookies["crestline"]
     assert "Sign in" not in visit.get("/").text
     visit.post("/sign-out")
-    assert service.state.sessions.token_of_cookie(copied) is None
+    assert service.state.sessions.find_holder(copied) is None
     visit.client.cookies.set("crestline", copied)
     assert "Sign in" in visit.get("/").text
 
@@ -339,12 +342,12 @@ def test_a_copied_cookie_ends_when_its_holder_signs_out(visit: Visit, service: S
 def test_a_session_holds_on_another_server_and_for_some_hours(visit: Visit, service: Service) -> None:
     visit.sign_in("ann")
     cookie, number = visit.client.cookies["crestline"], service.tokens["ann"].split("_")[1]
-    tables = open_tables(service.state.config.ledger)
-    for hours, holder in ((0, number), (HOURS - 1, number), (HOURS + 1, None)):
+    config = service.state.config
+    for hours, holder in ((0, (number, "ann")), (HOURS - 1, (number, "ann")), (HOURS + 1, None)):
         later = utc_now() + timedelta(hours=hours)
-        other_server = Sessions(tables, lambda later=later: later)
-        assert other_server.token_of_cookie(cookie) == holder
-    tables.close()
+        with closing(Store.open(config.ledger, lambda later=later: later, 30.0)) as store:
+            keys = Keys.read(config.key_file)
+            assert Sessions(store, keys, Tokens(store, keys)).find_holder(cookie) == holder
 
 
 def test_a_form_of_ours_is_taken_although_our_pages_send_no_referrer(visit: Visit) -> None:

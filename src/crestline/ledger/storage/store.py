@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
-from sqlalchemy import Connection, Executable, Select, select
+from sqlalchemy import Connection, Executable, Select, bindparam, select
 
 from crestline.errors import BudgetExhausted, BudgetMismatch, LedgerError
 from crestline.guarantees.cost import Cost
@@ -180,6 +180,10 @@ class Store:
             users = {} if account.user is None else {"user": account.user}
             details = {"budget": account.balance.budget.to_json(), **users}
             books.post(Draft("opened", account.dataset, account.analyst, details=details), self._clock(), [account])
+
+    def post(self, draft: Draft) -> Entry:
+        """Write an entry that changes no balance: what the service says of its tokens and sessions."""
+        return self.database.write(lambda books: books.post(draft, self._clock()))
 
     # Questions
 
@@ -379,6 +383,14 @@ class Store:
             query = query if wanted is None else query.where(column == wanted)
         return self._read_entries(query)[::-1]
 
+    def entries_with_key(self, key: str) -> list[Entry]:
+        """The entries under this key."""
+        return self._read_entries(_WITH_KEY, wanted=key)
+
+    def entries_about_tokens(self) -> list[Entry]:
+        """The entries that made or ended a token of the service, in order."""
+        return self._read_entries(select(entries).where(tables.is_about_token()).order_by(entries.c.sequence))
+
     def read_all_entries(self, work: Callable[[Iterator[Entry]], T]) -> T:
         """Hand all entries, of one moment, to `work`, which need not keep them, and return its result."""
         return self.database.read(lambda connection: work(_all_entries(connection)))
@@ -479,3 +491,6 @@ def _unended() -> Select[tuple[object, ...]]:
 def _all_entries(connection: Connection) -> Iterator[Entry]:
     few = connection.execution_options(yield_per=1000)
     return (to_entry(row) for row in few.execute(select(entries).order_by(entries.c.sequence)))
+
+
+_WITH_KEY = select(entries).where(entries.c.answer_key == bindparam("wanted")).order_by(entries.c.sequence)

@@ -105,6 +105,9 @@ _index("closed_once", entries.c.receipt, unique_where="kind IN ('settled', 'void
 _index("begun_once", entries.c.receipt, unique_where="kind = 'begun'")
 
 
+_index("tokens", entries.c.sequence, unique_where="kind = 'token'")
+
+
 def is_ending(table: FromClause = entries) -> ColumnElement[bool]:
     """Whether an entry ends a reservation. Its kinds are written out and not bound: SQLite finds endings by the index
     above only where it can read them in the statement, and reads the whole ledger otherwise."""
@@ -114,6 +117,11 @@ def is_ending(table: FromClause = entries) -> ColumnElement[bool]:
 def is_beginning(table: FromClause = entries) -> ColumnElement[bool]:
     """Whether an entry takes up a reservation that was made ahead; written out for the same reason."""
     return table.c.kind == literal_column("'begun'")
+
+
+def is_about_token() -> ColumnElement[bool]:
+    """Whether an entry makes or ends a token of the service; written out for the same reason."""
+    return entries.c.kind == literal_column("'token'")
 
 
 def build(connection: Connection, address: str) -> None:

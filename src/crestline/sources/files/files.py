@@ -60,6 +60,11 @@ class FileSource(PerQuestionSource):
         else:
             files.files()
 
+    @property
+    def has_types(self) -> bool:
+        """Whether the files have a schema; CSV and JSON lines have none."""
+        return self._typed
+
     def version(self) -> str | None:
         return self._place.version()
 

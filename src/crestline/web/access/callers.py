@@ -25,9 +25,8 @@ def caller_by_token(state: ServiceState, token: str) -> Caller:
 
 def caller_by_cookie(state: ServiceState, cookie: str | None) -> Caller | None:
     """Who signed in with this cookie, if it still holds and so does the token."""
-    number = None if cookie is None else state.sessions.token_of_cookie(cookie)
-    analyst = None if number is None else state.tokens.analyst_of_token(number)
-    return None if number is None or analyst is None else _checked_caller(state, number, analyst)
+    holder = None if cookie is None else state.sessions.find_holder(cookie)
+    return None if holder is None else _checked_caller(state, *holder)
 
 
 def sent_from_this_machine(request: Request) -> bool:

@@ -1,22 +1,21 @@
-"""Sessions: a cookie that stands for a token for some hours.
+"""Sessions: a signed cookie that lets the holder of a token in, for some hours.
 
-They are kept beside the ledger, so that every server knows them, a restart does not end them, and signing out does. The
-cookie is 256 random bits; only a hash of it is kept.
+Every server that has the key knows them, and a restart does not end them. Signing out is an entry of the ledger, so a
+copied cookie ends everywhere; the start of a session is a line of the log.
 """
 
 from __future__ import annotations
 
-import hashlib
 import secrets
-from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-from sqlalchemy import delete, insert, select
+from itsdangerous import BadData
 
-from crestline.ledger.entries import utc_text
-from crestline.ledger.storage.books import Books
-from crestline.ledger.storage.database import Database
-from crestline.web.schema import sessions
+from crestline.ledger.entries import Draft, utc_text
+from crestline.ledger.storage.store import Store
+from crestline.web.access.keys import Keys
+from crestline.web.access.tokens import Tokens
+from crestline.web.requests.access_log import AccessLog
 
 HOURS = 8
 
@@ -24,34 +23,35 @@ HOURS = 8
 class Sessions:
     """All sessions of a service."""
 
-    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
-        self._database = database
-        self._clock = clock
+    def __init__(self, store: Store, keys: Keys, tokens: Tokens) -> None:
+        self._store = store
+        self._tokens = tokens
+        self._signer = keys.signer("session")
 
-    def create_cookie(self, number: str) -> str:
-        """A new session for the token of this number; sessions whose time is over are removed."""
-        cookie, now = secrets.token_urlsafe(32), self._clock()
-        row = {"id": _hash_cookie(cookie), "token": number, "ends": utc_text(now + timedelta(hours=HOURS))}
+    def create_cookie(self, number: str, analyst: str) -> str:
+        """A new session of the token of this number, which was verified, and is this analyst's."""
+        session, end = secrets.token_urlsafe(16), utc_text(self._store.now() + timedelta(hours=HOURS))
+        AccessLog(self._store.now).write_event("session", "begun", f"token {number}")
+        return str(self._signer.dumps([session, number, analyst, end]))
 
-        def begin(books: Books) -> None:
-            books.connection.execute(delete(sessions).where(sessions.c.ends <= utc_text(now)))
-            books.connection.execute(insert(sessions), row)
-
-        self._database.write(begin)
-        return cookie
-
-    def token_of_cookie(self, cookie: str) -> str | None:
-        """The number of the token that a cookie stands for, or None."""
-        query = select(sessions.c.token).where(
-            sessions.c.id == _hash_cookie(cookie), sessions.c.ends > utc_text(self._clock())
-        )
-        return self._database.read(lambda connection: connection.execute(query).scalar_one_or_none())
+    def find_holder(self, cookie: str) -> tuple[str, str] | None:
+        """The number of the token that opened a session, and whose it is, while both last; or None."""
+        try:
+            session, number, analyst, end = self._signer.loads(cookie)
+        except (BadData, UnicodeEncodeError):
+            return None
+        if utc_text(self._store.now()) >= end or self._store.entries_with_key(_entry_key(session)):
+            return None
+        return (number, analyst) if self._tokens.holds(number, analyst) else None
 
     def end(self, cookie: str) -> None:
-        """Sign out: the cookie stands for nobody any more, wherever it was copied to."""
-        query = delete(sessions).where(sessions.c.id == _hash_cookie(cookie))
-        self._database.write(lambda books: books.connection.execute(query))
+        """Sign out: the cookie lets no one in any more, wherever it was copied to."""
+        if self.find_holder(cookie) is not None:
+            session, number, analyst, _ = self._signer.loads(cookie)
+            details = {"session": session, "token": number, "by": analyst}
+            self._store.post(Draft("session", "", answer_key=_entry_key(session), details=details))
 
 
-def _hash_cookie(cookie: str) -> str:
-    return hashlib.sha256(cookie.encode("utf-8", "surrogatepass")).hexdigest()
+def _entry_key(session: str) -> str:
+    """The key of the entry that ends a session."""
+    return f"session:{session}"

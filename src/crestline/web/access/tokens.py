@@ -1,34 +1,26 @@
-"""Tokens: shown once, kept as a keyed hash, found by their number, compared in constant time, revocable.
+"""Tokens: signed by a key that is not in the database, listed in the chain, shown once, revocable.
 
-A token is 256 random bits, which nobody can guess: one SHA-256 is enough, and a made-up token costs the service next to
-nothing. (A slow hash is for passwords that people make up.)
-
-Its creation and its end are entries of the ledger's chain: a row that somebody wrote into the table of tokens is none.
+A token says its number, whose it is and when it ends, and is signed, so that none can be made, or changed, without the
+key. Its creation and its end are entries of the ledger's chain. It holds while its creation is the one entry about it:
+whatever else is written there, by the ledger or by another hand, can end a token and cannot make one.
 """
 
 from __future__ import annotations
 
 import base64
-import hmac
 import re
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, insert, select, update
+from itsdangerous import BadData
 
 from crestline.errors import ParameterError
-from crestline.ledger.entries import Entry, entry_hash, utc_text
-from crestline.ledger.storage.books import Books
-from crestline.ledger.storage.database import Database
-from crestline.ledger.storage.rows import to_entry
-from crestline.ledger.storage.tables import entries
-from crestline.web.schema import note_token, token_entry_key, tokens
+from crestline.ledger.entries import UNREADABLE, Draft, Entry, entry_hash, utc_text
+from crestline.ledger.storage.store import Store
+from crestline.web.access.keys import Keys
 
-_SHAPE = re.compile(r"cl_([a-z2-7]{13})_([A-Za-z0-9_-]{43})", re.ASCII)
-_KEYED = "hmac-sha256:"
+_SHAPE = re.compile(r"cl_([a-z2-7]{13})_([A-Za-z0-9_.-]{1,2000})", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -45,102 +37,73 @@ class Token:
     expires: str | None
 
 
-class _TokenRow(NamedTuple):
-    """What is kept of a token, besides its number and its time."""
-
-    analyst: str
-    salt: str
-    hash: str
-    revoked: str | None
-    expires: str | None
-
-
-# What an unknown number is compared with, so that it takes as long.
-_NOBODY = _TokenRow("", "00" * 16, _KEYED + "00" * 32, None, None)
-
-
 class Tokens:
     """All tokens of a service."""
 
-    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
-        self._database = database
-        self._clock = clock
+    def __init__(self, store: Store, keys: Keys) -> None:
+        self._store = store
+        self._signer = keys.signer("token")
 
-    def create(self, analyst: str, expires: datetime | None = None) -> str:
-        """A new token, which ends by itself at `expires`; this is the only time it can be seen."""
+    def create(self, analyst: str, expires: datetime | None = None, *, by: str | None = None) -> str:
+        """A new token, which ends by itself at `expires`; this is the only time it can be seen. `by` made it."""
         number = base64.b32encode(secrets.token_bytes(8)).decode().rstrip("=").lower()
-        secret, salt = secrets.token_urlsafe(32), secrets.token_bytes(16)
-        kept = _TokenRow(
-            analyst, salt.hex(), _keyed_hash(secret, salt), None, None if expires is None else utc_text(expires)
-        )
-        row = {"id": number, **kept._asdict()}
-        now = self._clock()
-
-        def work(books: Books) -> None:
-            books.lock().connection.execute(insert(tokens), {**row, "created": utc_text(now)})
-            note_token(books, row, now)
-
-        self._database.write(work)
-        return f"cl_{number}_{secret}"
+        end = None if expires is None else utc_text(expires)
+        details = {"token": {"id": number, "analyst": analyst, "expires": end}, "by": by}
+        self._store.post(Draft("token", "", answer_key=_entry_key(number), details=details))
+        return f"cl_{number}_{self._signer.dumps([number, analyst, end])}"
 
     def list_tokens(self) -> list[Token]:
         """Every token, the oldest first."""
-        columns = (tokens.c.id, tokens.c.analyst, tokens.c.created, tokens.c.revoked, tokens.c.expires)
-        query = select(*columns).order_by(tokens.c.created)
-        return self._database.read(lambda connection: [Token(*row) for row in connection.execute(query)])
+        created, ended = dict[str, Entry](), dict[str, str]()
+        for entry in self._store.entries_about_tokens():
+            if "token" in entry.content:
+                created[entry.content["token"]["id"]] = entry
+            else:
+                ended.setdefault(entry.content["ended"], entry.time)
+        return [
+            Token(number, told["analyst"], entry.time, ended.get(number), told["expires"])
+            for number, entry in created.items()
+            for told in (entry.content["token"],)
+        ]
 
-    def revoke(self, number: str) -> None:
-        """End a token, at once and for good."""
-        if not any(token.id == number for token in self.list_tokens()):
+    def revoke(self, number: str, *, by: str | None = None) -> None:
+        """End a token, at once and for good. `by` ended it.
+
+        Raises:
+            ParameterError: There is no token of this number.
+        """
+        about = self._store.entries_with_key(_entry_key(number))
+        if not about:
             raise ParameterError(f"there is no token {number!r}; `crestline token list` shows their numbers")
-        self._change(number, tokens.c.revoked.is_(None), revoked=utc_text(self._clock()))
-
-    def _change(self, number: str, *where: ColumnElement[bool], **values: str) -> None:
-        """Change a token, where it is still as expected: in the chain, and in its row."""
-
-        def work(books: Books) -> None:
-            connection, this = books.lock().connection, (tokens.c.id == number, *where)
-            row = connection.execute(select(tokens).where(*this)).mappings().first()
-            if row is not None:
-                connection.execute(update(tokens).where(*this).values(**values))
-                note_token(books, {**row, **values}, self._clock())
-
-        self._database.write(work)
+        if len(about) == 1:
+            self._store.post(Draft("token", "", answer_key=_entry_key(number), details={"ended": number, "by": by}))
 
     def find_holder(self, text: str) -> tuple[str, str] | None:
-        """The number of a valid token and whose it is, or None. One hash is computed, known number or not."""
+        """The number of a valid token and whose it is, or None."""
         shape = _SHAPE.fullmatch(text)
-        number, secret = shape.groups() if shape else ("", "")
-        found = self._read_row(number)
-        kept = found or _NOBODY
-        salt = bytes.fromhex(kept.salt)
-        same = hmac.compare_digest(_keyed_hash(secret, salt), kept.hash)
-        return (number, kept.analyst) if same and found and self._is_valid(found) else None
-
-    def analyst_of_token(self, number: str) -> str | None:
-        """Whose token this is, while it holds. The caller must have verified the token itself before."""
-        found = self._read_row(number)
-        return found.analyst if found is not None and self._is_valid(found) else None
-
-    def _is_valid(self, row: _TokenRow) -> bool:
-        return row.revoked is None and (row.expires is None or utc_text(self._clock()) < row.expires)
-
-    def _read_row(self, number: str) -> _TokenRow | None:
-        """What is kept of a token, if its row says what the chain says: a row that somebody forged is no token."""
-        columns = (tokens.c.analyst, tokens.c.salt, tokens.c.hash, tokens.c.revoked, tokens.c.expires)
-        own = select(*columns).where(tokens.c.id == number)
-        noted = select(entries).where(entries.c.answer_key == token_entry_key(number), entries.c.kind == "token")
-        newest = noted.order_by(entries.c.sequence.desc()).limit(1)
-
-        def work(connection: Connection) -> tuple[_TokenRow | None, Entry | None]:
-            row, entry = connection.execute(own).first(), connection.execute(newest).first()
-            return None if row is None else _TokenRow(*row), None if entry is None else to_entry(entry)
-
-        row, entry = self._database.read(work)
-        if row is None or entry is None or entry_hash(entry.body) != entry.hash:
+        try:
+            number, analyst, end = self._signer.loads(shape[2] if shape else "")
+        except BadData:
             return None
-        return row if entry.content["token"] == {"id": number, **row._asdict()} else None
+        if shape is None or number != shape[1] or (end is not None and utc_text(self._store.now()) >= end):
+            return None
+        return (number, analyst) if self.holds(number, analyst) else None
+
+    def holds(self, number: str, analyst: str) -> bool:
+        """Whether the chain has the creation of this token, for this analyst, and no end. No signature is checked."""
+        about = self._store.entries_with_key(_entry_key(number))
+        return len(about) == 1 and self._states(about[0], number, analyst)
+
+    def _states(self, entry: Entry, number: str, analyst: str) -> bool:
+        try:
+            told = entry.content["token"]
+            in_time = told["expires"] is None or utc_text(self._store.now()) < told["expires"]
+            is_unedited = entry.kind == "token" and entry_hash(entry.body) == entry.hash
+            return in_time and is_unedited and (told["id"], told["analyst"]) == (number, analyst)
+        except UNREADABLE:
+            return False
 
 
-def _keyed_hash(secret: str, salt: bytes) -> str:
-    return _KEYED + hmac.digest(salt, secret.encode(), "sha256").hex()
+def _entry_key(number: str) -> str:
+    """The key of the entries about a token."""
+    return f"token:{number}"

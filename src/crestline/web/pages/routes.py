@@ -53,7 +53,7 @@ def sign_in(state: CurrentState, form: Fields) -> Response:
         message = "This token is not known." if problem.status == 403 else problem.message
         return page_response("Sign in", alert_box(message), simple_pages.sign_in(), who=None, status=problem.status)
     response = RedirectResponse("/", 303)
-    cookie = state.sessions.create_cookie(caller.token)
+    cookie = state.sessions.create_cookie(caller.token, caller.person.name)
     response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=True)
     return response
 

@@ -78,9 +78,10 @@ class _ConfigReader:
 
     def read_config(self) -> Config:
         root = Section((), parse_toml(self._text))
-        self._try(lambda: root.refuse_unknown("ledger", "witness", "datasets", "analysts", "limits", "reports"))
+        self._try(lambda: root.refuse_unknown("ledger", "witness", "key", "datasets", "analysts", "limits", "reports"))
         ledger = self._try(lambda: self._absolute_address(root.text("ledger")))
         witness = self._try(lambda: self._absolute_address(root.text("witness"))) if "witness" in root.values else None
+        key = self._try(lambda: self._file.parent / root.text("key")) if "key" in root.values else None
         limits = self._try(lambda: _read_limits(root.section("limits")))
         datasets = self._read_sections(root, "datasets", self._read_dataset)
         named = root.values.get("datasets")
@@ -95,7 +96,7 @@ class _ConfigReader:
             raise ParameterError("\n".join(self._mistake_text(mistake) for mistake in self._mistakes))
         assert ledger is not None, "what could not be read is a mistake"
         assert limits is not None, "what could not be read is a mistake"
-        return Config(ledger, datasets, analysts, limits, self._file, self._text, reports, witness)
+        return Config(ledger, datasets, analysts, limits, self._file, self._text, reports, witness, key)
 
     def _try(self, read: Callable[[], T]) -> T | None:
         try:

@@ -33,7 +33,7 @@ def create(state: CurrentState, caller: SignedInOwner, form: Fields) -> Response
         end = expiry_time(life, utc_now()) if life else None
     except ParameterError as error:
         return _overview_response(state, caller, capitalize_first(str(error)) + ".")
-    token = state.tokens.create(analyst, end)
+    token = state.tokens.create(analyst, end, by=caller.person.name)
     return page_response("Token", new_token_page(analyst, token, end), who=caller, here="/owner", script=True)
 
 
@@ -41,7 +41,7 @@ def create(state: CurrentState, caller: SignedInOwner, form: Fields) -> Response
 def revoke(state: CurrentState, caller: SignedInOwner, form: Fields) -> Response:
     """End a token; one's own, too, which signs out."""
     try:
-        state.tokens.revoke(first_value(form, "number"))
+        state.tokens.revoke(first_value(form, "number"), by=caller.person.name)
     except ParameterError:
         raise Problem(422, "bad_request", "There is no token of this number.") from None
     return RedirectResponse("/owner#tokens", 303)

@@ -8,22 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from crestline.cli.output import Format, FormatOption, make_console, print_json, print_rows, resolve_format
-from crestline.cli.question_options import with_question_options
+from crestline.cli.options import with_question_options
+from crestline.cli.output import Format, FormatOption, echo_lines, make_console, print_json, print_rows, resolve_format
 from crestline.question_fields import Face
 
 if TYPE_CHECKING:
-    from crestline.plan.forecast import Estimate, Forecast, Watch
+    from crestline.plan.forecast import Watch
     from crestline.plan.plan import Plan
-
-COLUMNS = {
-    "mechanism": "mechanism",
-    "k_bar": "k_bar",
-    "needed": "count for 95%",
-    "returned": "items named",
-    "ratio": "score ratio",
-    "output": "output",
-}
 
 
 @with_question_options(Face.PLAN, required=("k", "epsilon", "delta"), leaving_out=("mechanism",))
@@ -100,36 +91,16 @@ def plan(
 
 def print_plan(plan: Plan, form: Format) -> None:
     """Print a plan as a table with its advice, as JSON, or as CSV."""
+    from crestline.plan.printing import COLUMNS, plan_cells
+
     form = resolve_format(form)
     if form is Format.JSON:
         print_json(plan.to_dict())
         return
-    print_rows(COLUMNS, [_cells(row, plain=form is Format.CSV) for row in plan.rows], form)
-    if form is Format.TABLE:
-        out = make_console()
-        for line in (plan.advice, f"mechanism='auto' takes {plan.auto}.", *plan.notes):
-            out.print(line, markup=False)
-        for skipped in plan.skipped:
-            out.print(f"Left out: {skipped.mechanism}: {skipped.reason}", markup=False, style="dim")
-
-
-def _cells(row: Forecast, *, plain: bool) -> dict[str, Any]:
-    values: dict[str, Any]
-    if plain:
-        values = {"needed": row.needed, "returned": row.returned.value, "ratio": row.ratio.value}
+    if form is Format.CSV:
+        print_rows(COLUMNS, [plan_cells(row, plain=True) for row in plan.rows], form)
     else:
-        values = {
-            "needed": "" if row.needed is None else f"{row.needed:,.0f}",
-            "returned": _estimate_text(row.returned, "{:.1f}"),
-            "ratio": _estimate_text(row.ratio, "{:.3f}"),
-        }
-    sight = "all" if row.k_bar is None else row.k_bar
-    return {"mechanism": row.mechanism, "k_bar": sight, "output": row.output, **values}
-
-
-def _estimate_text(estimate: Estimate, form: str) -> str:
-    text = form.format(estimate.value)
-    return f"{text} ± {form.format(estimate.error)}" if estimate.simulated else text
+        echo_lines(str(plan))
 
 
 @contextmanager

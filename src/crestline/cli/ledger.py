@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from crestline.cli.ledger_tables import period_accounts, period_json, print_accounts, print_notes
 from crestline.cli.output import Format, FormatOption, print_csv, print_json, print_rows, resolve_format
-from crestline.cli.owner.ledger_tables import period_accounts, period_json, print_accounts, print_notes
 
 if TYPE_CHECKING:
     from crestline.ledger.budget import Budget, Window

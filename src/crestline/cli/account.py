@@ -68,7 +68,7 @@ def account(
             _totals_of_draws(steps, epsilon, slack), form, f"{steps} draws of {epsilon}, at slack {slack}", round_up
         )
     if plot is not None:
-        from crestline.cli.owner.account_figure import accountant_figure
+        from crestline.cli.account_figure import accountant_figure
 
         accountant_figure(epsilon or "0.1", slack, steps or 1000).save(plot)
 

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from dataclasses import asdict
+from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
 from textwrap import fill
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crestline.cli.output import Format, make_console, print_json, resolve_format
+from crestline.cli.output import make_console, print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,24 +26,27 @@ _NUMBER = re.compile(r"\b[PB]\d+(?:\.\d+)?\b")
 _THEOREMS = "reference/theorems"
 
 
+class TextFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
 def explain(
     answer: Annotated[
         str, typer.Argument(help="An answer as `crestline top --format json` writes it; - reads a pipe.")
     ],
-    form: Annotated[Format, typer.Option("--format", help="auto: text in a terminal, JSON in a pipe.")] = Format.AUTO,
+    form: Annotated[
+        TextFormat, typer.Option("--format", help="Text for people, also in a pipe; or JSON.")
+    ] = TextFormat.TEXT,
 ) -> None:
     """Explain the promise of an answer in words and in formulas, and what the promise does not include.
 
     Example: crestline top … --format json > answer.json && crestline explain answer.json
     """
     from crestline.answer.answer import Answer
-    from crestline.errors import ParameterError
 
     read = Answer.from_dict(_read_answer(answer))
-    form = resolve_format(form)
-    if form is Format.CSV:
-        raise ParameterError("an explanation is text: use --format table or --format json")
-    if form is Format.JSON:
+    if form is TextFormat.JSON:
         print_json(explanation_to_dict(read))
     else:
         _print(read, make_console())

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from crestline.cli.account_figure import ratio_rows
 from crestline.cli.main import run
-from crestline.cli.owner.account_figure import ratio_rows
 from crestline.guarantees.accountants import total_epsilon
 from crestline.guarantees.cost import repeat_step
 from crestline.guarantees.guarantee import BoundedRange, GaussianDP, LossInterval, PureDP

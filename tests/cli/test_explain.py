@@ -24,7 +24,7 @@ def answer(tmp_path: Path) -> Path:
 
 
 def test_text(answer: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["explain", str(answer), "--format", "table"]) == 0
+    assert run(["explain", str(answer), "--format", "text"]) == 0
     shown = capsys.readouterr().out
     for words in ("In words", "The odds an attacker can gain", "2.68%", "23.2%", "In formulas", "Not promised"):
         assert words in shown
@@ -39,7 +39,7 @@ def test_json_from_a_pipe(answer: Path, capsys: pytest.CaptureFixture[str], monk
 
 
 def test_each_theorem_has_a_link(answer: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["explain", str(answer), "--format", "table"]) == 0
+    assert run(["explain", str(answer), "--format", "text"]) == 0
     shown = capsys.readouterr().out
     assert run(["explain", str(answer), "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)["theorems"]
@@ -55,7 +55,7 @@ def test_a_promise_without_a_theorem_has_no_place(tmp_path: Path, capsys: pytest
     value["guarantee"]["theorem"] = "mine"
     path = tmp_path / "answer.json"
     path.write_text(json.dumps(value))
-    assert run(["explain", str(path), "--format", "table"]) == 0
+    assert run(["explain", str(path), "--format", "text"]) == 0
     assert "Where it is proven" not in capsys.readouterr().out
 
 
@@ -74,7 +74,7 @@ def test_a_missing_file_and_a_wrong_form(answer: Path, capsys: pytest.CaptureFix
     assert run(["explain", "nowhere.json"]) == 2
     assert "cannot be read" in capsys.readouterr().err
     assert run(["explain", str(answer), "--format", "csv"]) == 2
-    assert "an explanation is text" in capsys.readouterr().err
+    assert "'csv' is not one of 'text', 'json'" in capsys.readouterr().err
 
 
 def crestline(*arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import getpass
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from crestline.web.access.tokens import Tokens
     from crestline.web.config import Config
 
+NEVER = "never"
+
 token_app = typer.Typer(help="Tokens of the service: make one, list them, end one.", no_args_is_help=True)
 
 ConfigFile = Annotated[Path, typer.Argument(help="The configuration of the service.")]
@@ -25,24 +29,33 @@ def create(
     config: ConfigFile,
     analyst: Annotated[str, typer.Argument(help="An analyst named in the configuration.")],
     expires: Annotated[
-        str | None, typer.Option(help="The token ends by itself after so long: 12h, 90d, 8w; never unless given.")
-    ] = None,
+        str, typer.Option(help="The token ends by itself after so long: 12h, 90d, 8w, or never.")
+    ] = "90d",
 ) -> None:
-    """Create a token and print it, this once. Only a hash of it is stored.
+    """Create a token and print it, this once. It is signed, and not stored.
 
     Example: crestline token create crestline.toml ann --expires 90d
+    """
+    typer.echo(new_token(config, analyst, expires))
+    typer.echo("Keep it now: it is not shown again.", err=True)
+
+
+def new_token(path: Path, analyst: str, expires: str) -> str:
+    """A token for an analyst of a configuration, which is the only time it can be seen.
+
+    Raises:
+        ParameterError: There is no such analyst, or `expires` is no time.
     """
     from crestline.errors import ParameterError
     from crestline.web.access.expiry import expiry_time
     from crestline.web.utc_clock import utc_now
 
-    end = None if expires is None else expiry_time(expires, utc_now())
-    with _tokens(config) as (loaded, tokens):
+    end = None if expires == NEVER else expiry_time(expires, utc_now())
+    with _tokens(path) as (loaded, tokens):
         if analyst not in loaded.analysts:
             known = ", ".join(loaded.analysts)
-            raise ParameterError(f"{config} names no analyst {analyst!r}; it names: {known}")
-        typer.echo(tokens.create(analyst, end))
-    typer.echo("Keep it now: it is not shown again.", err=True)
+            raise ParameterError(f"{path} names no analyst {analyst!r}; it names: {known}")
+        return tokens.create(analyst, end, by=_operator())
 
 
 @token_app.command("list")
@@ -63,22 +76,47 @@ def revoke(
 ) -> None:
     """Revoke a token, immediately and permanently."""
     with _tokens(config) as (_, tokens):
-        tokens.revoke(number)
+        tokens.revoke(number, by=_operator())
     typer.echo(f"token {number} is revoked")
+
+
+@token_app.command()
+def rotate(config: ConfigFile) -> None:
+    """Put a new key in place of the one that signs tokens and sessions; the one before is accepted until the next time.
+
+    So hand out new tokens, and rotate again: then no token of the old key holds. Copy the key file to every server, and
+    let each read it (`systemctl reload`, or SIGHUP).
+
+    Example: crestline token rotate crestline.toml
+    """
+    from crestline.web.access.keys import Keys
+    from crestline.web.settings.reader import load_config
+
+    path = load_config(config).key_file
+    Keys.rotate(path)
+    typer.echo(f"{path} has a new key; let every server read it")
 
 
 @contextmanager
 def _tokens(path: Path) -> Iterator[tuple[Config, Tokens]]:
     """The configuration and its tokens, which are stored with the ledger; creates the ledger if there is none."""
     from crestline.ledger.storage.store import Store
+    from crestline.web.access.keys import Keys
     from crestline.web.access.tokens import Tokens
-    from crestline.web.schema import service_tables
     from crestline.web.settings.reader import load_config
     from crestline.web.utc_clock import utc_now
 
     config = load_config(path)
-    tables = service_tables(Store.create(config.ledger, utc_now, 30.0, config.witness).database)
+    store = Store.create(config.ledger, utc_now, 30.0, config.witness)
     try:
-        yield config, Tokens(tables, utc_now)
+        yield config, Tokens(store, Keys.read_or_create(config.key_file, store))
     finally:
-        tables.close()
+        store.close()
+
+
+def _operator() -> str:
+    """The user of this machine who gives the command, for the entry in the ledger."""
+    try:
+        return f"{getpass.getuser()} (command line)"
+    except (KeyError, OSError):  # a user without a name
+        return f"user {os.getuid()} (command line)"

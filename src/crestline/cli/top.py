@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from crestline.cli.analyst import options
-from crestline.cli.output import Format, FormatOption, make_console, print_csv, print_json, resolve_format
+from crestline.cli.options import DatasetOption, TableOption, with_question_options, with_store_options
+from crestline.cli.output import Format, FormatOption, echo_lines, make_console, print_csv, print_json, resolve_format
 from crestline.cli.progress import show_progress
-from crestline.cli.question_options import with_question_options
 from crestline.question_fields import Face
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from crestline.question import QuestionFields
 
 
+@with_store_options
 @with_question_options(Face.TOP, required=("user", "item", "k"))
 def top(
     source: Annotated[
@@ -27,15 +28,12 @@ def top(
     ],
     *,
     question: dict[str, Any],
-    table: options.TableOption = None,
-    s3_endpoint: options.S3EndpointOption = None,
-    s3_region: options.S3RegionOption = None,
-    s3_credentials: options.S3CredentialsOption = None,
-    s3_anonymous: options.S3AnonymousOption = False,
+    table: TableOption = None,
+    in_store: Callable[[str | list[str]], object],
     ledger: Annotated[
         str | None, typer.Option(help="Charge the answer to this ledger (a file or database URL).")
     ] = None,
-    dataset: options.DatasetOption = None,
+    dataset: DatasetOption = None,
     analyst: Annotated[str | None, typer.Option(help="The analyst in the ledger who pays.")] = None,
     data_version: Annotated[
         str | None,
@@ -45,7 +43,9 @@ def top(
     ] = None,
     form: FormatOption = Format.AUTO,
     plot: Annotated[str | None, typer.Option(help="Also draw the answer; the name ends in .svg or .png.")] = None,
-    explain: Annotated[bool, typer.Option("--explain/--no-explain", help="Add the explanation to a table.")] = True,
+    explain: Annotated[
+        bool | None, typer.Option("--explain/--no-explain", help="Below the table, the whole explanation, or nothing.")
+    ] = None,
 ) -> None:
     """Ask for the most popular items, as far as they can be named privately.
 
@@ -53,14 +53,10 @@ def top(
     """
     from crestline.pictures import check_can_draw
     from crestline.session import top_k
-    from crestline.sources.files.s3 import as_s3_source
 
     if plot is not None:
         check_can_draw(plot)
-    place = source[0] if len(source) == 1 else source  # a shell expands logs/*.parquet to several paths
-    asked = as_s3_source(
-        place, endpoint=s3_endpoint, region=s3_region, credentials=s3_credentials, anonymous=s3_anonymous
-    )
+    asked = in_store(source[0] if len(source) == 1 else source)  # a shell expands logs/*.parquet to several paths
     with show_progress("The engine counts"):
         answer = top_k(
             asked,
@@ -76,10 +72,8 @@ def top(
         answer.plot(plot)
 
 
-def print_answer(answer: Answer, form: Format, *, explain: bool = True) -> None:
-    """Print an answer as a table with its explanation, as JSON, or as CSV."""
-    from crestline.label_text import printable_lines
-
+def print_answer(answer: Answer, form: Format, *, explain: bool | None = None) -> None:
+    """Print an answer as a table with three lines (or the whole explanation, or nothing), as JSON, or as CSV."""
     form = resolve_format(form)
     if form is Format.JSON:
         print_json(answer.to_dict())
@@ -95,26 +89,8 @@ def print_answer(answer: Answer, form: Format, *, explain: bool = True) -> None:
         if answer.coverage is not None:
             make_console(stderr=True).print(coverage_line(answer.coverage, len(answer)), markup=False)
     else:
-        _print_table(answer)
-        if explain:
-            make_console().print(printable_lines(answer.explain()), markup=False)
+        from crestline.answer.printing import summary, table_lines
+        from crestline.label_text import printable_lines
 
-
-def _print_table(answer: Answer) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from crestline.answer.tabular import columns
-    from crestline.label_text import printable_text
-
-    data = columns(answer)
-    table = Table()
-    for head in data:
-        table.add_column(
-            printable_text(head),
-            justify="left" if head in (*answer.question.by, *answer.question.item) else "right",
-            overflow="fold",
-        )
-    for row in zip(*data.values(), strict=True):
-        table.add_row(*(Text(printable_text(cell)) for cell in row))
-    make_console().print(table)
+        words = () if explain is False else (printable_lines(answer.explain()),) if explain else summary(answer)
+        echo_lines(*table_lines(answer), *([""] if words else []), *words)

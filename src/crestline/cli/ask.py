@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from crestline.cli.analyst import options
-from crestline.cli.analyst.questions import read_questions
-from crestline.cli.analyst.top import print_answer
+from crestline.cli.options import DatasetOption, TableOption, with_store_options
 from crestline.cli.output import Format, FormatOption, make_console, resolve_format
 from crestline.cli.progress import show_progress
+from crestline.cli.top import print_answer
+from crestline.price.question_files import read_questions
 
 if TYPE_CHECKING:
     from crestline.answer.answer import Answer
     from crestline.ledger.ledger import Ledger
     from crestline.price.batch import BatchQuestion
-    from crestline.sources.files.s3 import S3
 
 
+@with_store_options
 def ask(
     questions: Annotated[
         Path, typer.Argument(help="A file of questions (.jsonl, .json, .toml, .csv), or what `price --fit` wrote.")
@@ -32,13 +32,11 @@ def ask(
     user: Annotated[
         str | None, typer.Option(help="The column that holds the user, where a question names none.")
     ] = None,
-    table: options.TableOption = None,
-    s3_endpoint: options.S3EndpointOption = None,
-    s3_region: options.S3RegionOption = None,
-    s3_credentials: options.S3CredentialsOption = None,
-    s3_anonymous: options.S3AnonymousOption = False,
+    table: TableOption = None,
+    *,
+    in_store: Callable[[str], object],
     ledger: Annotated[str | None, typer.Option(help="Charge the answers to this ledger.")] = None,
-    dataset: options.DatasetOption = None,
+    dataset: DatasetOption = None,
     form: FormatOption = Format.AUTO,
 ) -> None:
     """Ask every question of a file. Each answer is printed at once: tables in a terminal, JSON lines in a pipe.
@@ -51,16 +49,12 @@ def ask(
     """
     from crestline.errors import CrestlineError, ParameterError
     from crestline.ledger.ledger import Ledger
-    from crestline.sources.files.s3 import as_s3_source
 
     if resolve_format(form) is Format.CSV:
         raise ParameterError("several answers are no one table: use --format json (one answer on each line) or table")
     usual = {"source": source, "user": user, "table": table}
-    way = partial(
-        as_s3_source, endpoint=s3_endpoint, region=s3_region, credentials=s3_credentials, anonymous=s3_anonymous
-    )
     posed = [(one, _where_asked(number, one, usual)) for number, one in enumerate(read_questions(questions), start=1)]
-    asked = [(one, given, way(given["source"])) for one, given in posed]
+    asked = [(one, given, in_store(given["source"])) for one, given in posed]
     paying = None if ledger is None else Ledger.open(ledger, dataset=dataset)
     try:
         for number, (one, given, place) in enumerate(asked, start=1):
@@ -90,7 +84,7 @@ def _where_asked(number: int, posed: BatchQuestion, usual: dict[str, str | None]
     return {name: value for name, value in given.items() if value}
 
 
-def _ask_one(posed: BatchQuestion, given: dict[str, str], source: str | S3, ledger: Ledger | None) -> Answer:
+def _ask_one(posed: BatchQuestion, given: dict[str, str], source: object, ledger: Ledger | None) -> Answer:
     from crestline.question import QuestionFields
     from crestline.session import top_k
 

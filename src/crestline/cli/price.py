@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crestline.cli.analyst.options import DatasetOption
+from crestline.cli.options import DatasetOption, with_question_options
 from crestline.cli.output import Format, FormatOption, make_console, print_json, print_rows, resolve_format
-from crestline.cli.question_options import with_question_options
 from crestline.question_fields import Face
 
 if TYPE_CHECKING:
@@ -45,10 +44,10 @@ def price(
 
     crestline price questions.jsonl --ledger ledger.db --fit
     """
-    from crestline.cli.analyst.questions import read_questions
     from crestline.errors import ParameterError
     from crestline.price.batch import parse_question, price_batch
     from crestline.price.fit_budget import fit_batch as fitted
+    from crestline.price.question_files import read_questions
 
     if (questions is None) == ("k" not in question):
         raise ParameterError("give a file of questions, or one question with -k; not both, not neither")

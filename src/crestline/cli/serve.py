@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from crestline.web.config import Config
 
 
 def serve(
@@ -19,7 +22,6 @@ def serve(
 
     Example: crestline serve crestline.toml --check
     """
-    from crestline.errors import ParameterError, SourceError
     from crestline.web.settings.reader import load_config
 
     loaded = load_config(config)
@@ -30,9 +32,21 @@ def serve(
         sizes = (len(loaded.datasets), len(loaded.analysts))
         typer.echo(f"{config} holds: {sizes[0]} data set(s), {sizes[1]} analyst(s)")
         return
+    run_service(loaded, host=host, port=port, workers=workers)
+
+
+def run_service(config: Config, *, host: str, port: int, workers: int) -> None:
+    """Serve until the process is ended.
+
+    Raises:
+        ParameterError: The packages of the service are not installed.
+        SourceError: The service could not be started.
+    """
+    from crestline.errors import ParameterError, SourceError
+
     try:
         from crestline.web import server
     except ModuleNotFoundError:
         raise ParameterError("the service needs more packages: pip install 'crestline[service]'") from None
-    if not server.serve(loaded, host=host, port=port, workers=workers):
+    if not server.serve(config, host=host, port=port, workers=workers):
         raise SourceError("the service could not be started: the lines above say why")

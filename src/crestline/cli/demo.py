@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crestline.cli.analyst.top import print_answer
 from crestline.cli.output import Format, make_console
+from crestline.cli.top import print_answer
 from crestline.examples.library_data import LONELY_READER, LONELY_TITLE, USERS, write_loans
 
 if TYPE_CHECKING:

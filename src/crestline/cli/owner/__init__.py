@@ -1,1 +1,0 @@
-"""Commands of the owner of the data and the budget."""
