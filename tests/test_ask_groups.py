@@ -56,7 +56,7 @@ def test_tables_have_the_group_first_and_ranks_within_it() -> None:
     assert list(frame.columns) == ["country", "rank", "product"]
     assert frame.values.tolist() == [["DE", 1, "tea"], ["DE", 2, "cup"], ["FR", 1, "cup"], ["FR", 2, "bag"]]
     several = top(by=["country", "month"], counts=True, contribution=2).to_pandas()
-    assert list(several.columns) == ["country", "month", "rank", "product", "noisy_count"]
+    assert list(several.columns) == ["country", "month", "rank", "product", "count", "low", "high"]
     assert set(several.country) == {"DE", "FR"}
 
 

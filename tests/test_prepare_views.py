@@ -35,7 +35,7 @@ class Looking:
 
 REFUSED: list[tuple[Any, dict[str, Any], type[CrestlineError], str]] = [
     (TABLE, SIEVE | {"contribution": 3}, ParameterError, "leave contribution out"),
-    (TABLE, SIEVE | {"counts": True}, MechanismError, "without counts"),
+    (TABLE, {"mechanism": "Routed", "counts": True}, MechanismError, "where counts cost nothing"),
     (TABLE, SIEVE | {"domain": ["a"]}, MechanismError, "not publicly listed"),
     (TABLE, SIEVE | {"score": "sum(price)", "clip": 2}, MechanismError, "leave score out"),
     (TABLE, {"mechanism": Sieve(1, 1, "1e-6"), "contribution": 3}, MechanismError, "leave contribution out"),

@@ -11,13 +11,14 @@ from dataclasses import replace
 from typing import Any
 
 from crestline.answer.answer import Answer
+from crestline.answer.count_intervals import count_intervals
 from crestline.answer.group_answers import GroupItems, flatten_groups
 from crestline.answer.warnings import with_warnings
 from crestline.answer_key import Identity
 from crestline.errors import NotSent, SourceUnavailable, mark_charged
 from crestline.ledger.entries import Entry
 from crestline.ledger.ledger import Ledger
-from crestline.mechanisms.selection import GroupSelections, Selection, as_unordered
+from crestline.mechanisms.selection import GroupSelections, Selection, as_unordered, rank_by_counts
 from crestline.payment import LedgerCharging, create_charging, is_ahead_for
 from crestline.prepare import Prepared
 from crestline.randomness.entropy import Entropy
@@ -25,6 +26,8 @@ from crestline.sources.engine.sent_flag import track_sending
 from crestline.sources.source import Source
 
 KEY_BYTES = 32
+_NOT_SHOWN = ("needed", "bounds")  # the margin of an answer, and its intervals
+_IN_GROUP = ("items", "stopped", "counts", "intervals", "rank_intervals")
 
 
 def ask(
@@ -114,7 +117,7 @@ def _select(prepared: Prepared, source: Source, entropy: Entropy) -> Selection |
 
 def _answer(prepared: Prepared, selection: Selection | GroupSelections, source: Source, entropy: Entropy) -> Answer:
     """The answer to a question; margin and spread are computed on first access."""
-    released = _released_fields(selection, ordered=prepared.mechanism.ordered)
+    released = _released_fields(selection, prepared)
     return Answer(
         **released,
         guarantee=prepared.promise,
@@ -127,11 +130,18 @@ def _answer(prepared: Prepared, selection: Selection | GroupSelections, source: 
     )
 
 
-def _released_fields(selection: Selection | GroupSelections, *, ordered: bool) -> dict[str, Any]:
-    """Fields of an answer from a selection; the items are a set where their order has no meaning."""
+def _released_fields(selection: Selection | GroupSelections, prepared: Prepared) -> dict[str, Any]:
+    """Fields of an answer from a selection: a set where their order has no meaning, with counts in their order."""
+    spread = prepared.spread if prepared.question.counts else None
+
+    def fields_of(part: Selection) -> dict[str, Any]:
+        shown = rank_by_counts(part) if prepared.mechanism.ordered else as_unordered(part)
+        kept = {name: value for name, value in vars(shown).items() if name not in _NOT_SHOWN}
+        ordered = isinstance(shown.items, tuple)
+        return kept | vars(count_intervals(shown.counts, shown.bounds, spread, ordered=ordered))
+
     if isinstance(selection, Selection):
-        shown = vars(selection if ordered else as_unordered(selection))
-        return {name: value for name, value in shown.items() if name != "needed"}  # which is the margin of an answer
-    parts = [(label, part if ordered else as_unordered(part)) for label, part in selection.groups]
-    groups = tuple(GroupItems(label, part.items, part.stopped, part.counts) for label, part in parts)
+        return fields_of(selection)
+    parts = [(label, fields_of(part)) for label, part in selection.groups]
+    groups = tuple(GroupItems(label, **{name: part[name] for name in _IN_GROUP}) for label, part in parts)
     return {**flatten_groups(groups), "by_group": groups}

@@ -189,3 +189,8 @@ def with_typed_dict_signature(
         return function
 
     return with_keyword_signature
+
+
+def int_or_float(number: Fraction) -> int | float:
+    """The number as an integer, or as a float if it is not whole."""
+    return int(number) if number.denominator == 1 else float(number)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from tests.answer.made import made
 
 from crestline.answer.answer import Answer, Bill
+from crestline.answer.count_intervals import count_intervals
 from crestline.answer.promise_text import promise_in_formulas
 from crestline.answer.warnings import number_of_close_pairs, smallest_clear_difference, with_warnings
 from crestline.guarantees.guarantee import ZCDP, ApproxDP, PureDP
+from crestline.histogram.count_bounds import CountBounds
 from crestline.histogram.route import Route
 
 BILL = Bill(
@@ -30,8 +33,8 @@ def test_five_lines() -> None:
         "far as noise allows.",
         "Needed: a lead of about 121 users over rank 26, to be named with 95% probability. It follows from the "
         "parameters, not from the data.",
-        "Counts: ±8 users (95% of the noise stays within). Counts less than 11 apart may be in the wrong order: 1 pair "
-        "of neighbours is that close.",
+        "Counts: ±8 users (95% of the noise stays within). Ranks follow the counts: 1 pair of neighbours is too close "
+        "to be sure of their order.",
         "Promised: this answer changes the odds that any one 'user' is in the data at most 2.72-fold, except with "
         "probability 1e-08.",
         "Paid: 6.3% of the budget (ledger.db); 93.7% (worth epsilon 1.94) is left, about 14 more like it.",
@@ -105,20 +108,6 @@ def test_warnings_about_promises_that_are_hardly_any(epsilon: str, delta: str, w
 
 
 @pytest.mark.parametrize(
-    ("items", "counts", "noted_"),
-    [
-        (FULL, [5, 4, 3, 2, 1], False),
-        (FULL, [5, 4, 4, 2, 1], False),
-        (FULL, [5, 4, 3, 1, 2], True),
-        (frozenset(FULL), [1, 2, 3, 4, 5], False),  # a set has no ranks
-        (FULL, None, False),
-    ],
-)
-def test_counts_that_contradict_ranks_are_pointed_out(items: object, counts: object, noted_: bool) -> None:
-    assert any("contradict the ranks" in note for note in with_warnings(made(items, counts=counts)).notes) is noted_
-
-
-@pytest.mark.parametrize(
     ("items", "noted_"),
     [
         (("caf\N{REPLACEMENT CHARACTER}", "b"), True),
@@ -137,7 +126,23 @@ def test_how_sure_the_order_of_neighbours_is_follows_from_the_noise() -> None:
     assert bound == pytest.approx(14.1421, abs=1e-3)
     assert number_of_close_pairs(answer) == 2
     assert smallest_clear_difference(made(FULL)) is None
-    assert number_of_close_pairs(made(FULL, counts=[1, 1, 1, 1, 1])) == 0  # nobody knows the noise
+    assert answer.rank_intervals == ((1, 3), (1, 3), (1, 3), (4, 4), (5, 5))
+    assert number_of_close_pairs(made(FULL, counts=[1, 1, 1, 1, 1])) == 0  # the noise is not known
+    assert made(FULL, counts=[1, 1, 1, 1, 1]).intervals is None
+
+
+def test_counts_with_intervals_of_their_own_cost_nothing() -> None:
+    bounds = [CountBounds(Fraction(count - 9), Fraction(count + 11), Fraction(8)) for count in (100, 90, 60, 40, 39)]
+    known = count_intervals([Fraction(count) for count in (100, 90, 60, 40, 39)], bounds, None, ordered=True)
+    assert known.rank_intervals == ((1, 2), (1, 2), (3, 3), (4, 5), (4, 5))
+    answer = made(FULL, counts=[100, 90, 60, 40, 39], **vars(known))
+    assert lines(answer)[2] == (
+        "Counts: users, each within its interval with 95% probability (±17% in the middle of the list). They cost "
+        "nothing: they follow from what named the items. Ranks follow the counts: 2 pairs of neighbours are too close "
+        "to be sure of their order."
+    )
+    bounded = replace(answer, question=replace(answer.question, contribution=5))
+    assert "users, counting at most 5 of each 'user', each within" in lines(bounded)[2]
 
 
 def test_a_noisy_query_is_a_number_for_analysts_and_names_its_mechanisms_for_experts() -> None:

@@ -21,9 +21,9 @@ FULL = ("a", "b", "c", "d", "e")
 def test_an_answer_prints_as_its_table_and_three_lines() -> None:
     answer = made(("Rivers", "Sa\x1blt"), counts=[2000, 7], spread=3.0, bill=BILL)
     assert str(answer).splitlines() == [
-        "rank  venue     noisy_count",
-        "   1  Rivers          2,000",
-        "   2  Sa\\x1blt            7",
+        "rank  venue     count    low   high",
+        "   1  Rivers    2,000  1,997  2,003",
+        "   2  Sa\\x1blt      7      4     10",
         "",
         "2 of 5: stopped on purpose, as one more name could depend on a single user; a name needs a lead of about 121 "
         "users over rank 26; counts are ±3 users.",
@@ -31,6 +31,13 @@ def test_an_answer_prints_as_its_table_and_three_lines() -> None:
         "probability 1e-08.",
         "Paid: 6.3% of the budget (ledger.db); 93.7% (worth epsilon 1.94) is left, about 14 more like it.",
     ]
+
+
+def test_counts_with_intervals_of_their_own_say_what_they_count() -> None:
+    known = made(("a",), counts=[20], intervals=((15, 30),), stopped=False)
+    assert summary(known)[0] == "1 of 5; each count is of users, from low to high with 95% probability."
+    bounded = replace(known, question=replace(known.question, contribution=3))
+    assert "each count is of users, counting at most 3 of each 'user', from low" in summary(bounded)[0]
 
 
 def test_an_empty_answer_has_no_table() -> None:
@@ -44,8 +51,8 @@ def test_wide_characters_are_aligned() -> None:
 
 def test_labels_are_to_the_left_and_numbers_to_the_right_whatever_their_type() -> None:
     head, first, second = table_lines(made((1234, 5), counts=[1000, 10]))
-    assert (first, second) == ("   1  1234         1,000", "   2  5               10")
-    assert head == "rank  venue  noisy_count"
+    assert (first, second) == ("   1  1234   1,000", "   2  5         10")
+    assert head == "rank  venue  count"
 
 
 def test_only_what_was_asked_for_is_said() -> None:

@@ -30,13 +30,13 @@ def test_items_of_several_columns_are_taken_apart() -> None:
         "rank": [1, 2],
         "category": ["tools", "toys"],
         "brand": ["acme", "bmce"],
-        "noisy_count": [10.5, 7.0],
+        "count": [10.5, 7.0],
     }
 
 
 def test_an_item_column_keeps_its_name() -> None:
     assert list(columns(made(("x",), item=("rank",)))) == ["rank_", "rank"]
-    assert list(columns(made(("x",), item=("noisy_count",), counts=[1]))) == ["rank", "noisy_count", "noisy_count_"]
+    assert list(columns(made(("x",), item=("count",), counts=[1]))) == ["rank", "count", "count_"]
 
 
 def test_labels_that_do_not_match_the_columns_are_kept() -> None:
@@ -45,16 +45,16 @@ def test_labels_that_do_not_match_the_columns_are_kept() -> None:
 
 def test_arrow_and_pandas_hold_what_the_answer_holds() -> None:
     answer = made((3, 1), counts=[20, 10])
-    assert answer.to_arrow().to_pydict() == {"rank": [1, 2], "venue": [3, 1], "noisy_count": [20, 10]}
-    assert str(answer.to_arrow().schema.field("noisy_count").type) == "int64"
+    assert answer.to_arrow().to_pydict() == {"rank": [1, 2], "venue": [3, 1], "count": [20, 10]}
+    assert str(answer.to_arrow().schema.field("count").type) == "int64"
     frame = answer.to_pandas()
-    assert list(frame.columns) == ["rank", "venue", "noisy_count"]
+    assert list(frame.columns) == ["rank", "venue", "count"]
     assert frame["venue"].tolist() == [3, 1]
-    assert answer.to_polars().to_dict(as_series=False) == {"rank": [1, 2], "venue": [3, 1], "noisy_count": [20, 10]}
+    assert answer.to_polars().to_dict(as_series=False) == {"rank": [1, 2], "venue": [3, 1], "count": [20, 10]}
 
 
 def test_a_count_that_noise_took_beyond_64_bits_is_kept() -> None:
-    assert made(("a",), counts=[10**25]).to_arrow()["noisy_count"].to_pylist() == [1e25]
+    assert made(("a",), counts=[10**25]).to_arrow()["count"].to_pylist() == [1e25]
 
 
 def test_items_can_be_iterated_over() -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
+from crestline.histogram.count_bounds import CountBounds
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.selection import (
     Selection,
+    as_unordered,
+    rank_by_counts,
     select_list,
     select_ranked_rows,
     select_ranks,
@@ -27,6 +32,20 @@ def test_a_list_ends_at_the_first_empty_slot_and_a_set_leaves_them_out() -> None
     assert select_set(drawn, 4) == Selection(frozenset("abc"), True)
     assert select_list([], 1) == Selection((), True)
     assert len(select_list(drawn, 2)) == 2
+
+
+def test_counts_and_their_bounds_go_with_their_items() -> None:
+    """A list is ranked by its counts, the largest first, equal ones as they were; a set is in label order."""
+    counts = tuple(map(Fraction, (3, 7, 3)))
+    bounds = tuple(CountBounds(count - 1, count + 1, Fraction(1)) for count in counts)
+    drawn = Selection(("c", "b", "a"), False, counts, bounds=bounds)
+    ranked = rank_by_counts(drawn)
+    assert (ranked.items, ranked.counts) == (("b", "c", "a"), (7, 3, 3))
+    assert ranked.bounds == (bounds[1], bounds[0], bounds[2])
+    unordered = as_unordered(drawn)
+    assert (unordered.counts, unordered.bounds) == ((3, 7, 3), (bounds[2], bounds[1], bounds[0]))
+    assert rank_by_counts(unordered) == unordered
+    assert rank_by_counts(Selection(("c", "b"), False)) == Selection(("c", "b"), False)
 
 
 def test_drawn_columns_end_at_a_stop_or_at_an_empty_slot() -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from crestline.answer.count_intervals import Interval, RankInterval
     from crestline.answer.group_answers import GroupItems
     from crestline.pictures import Picture
 
@@ -112,6 +113,10 @@ class Answer(HasLazyFields):
         source: Name of the source.
         mechanism: The mechanism that was chosen.
         counts: One noisy count for each item, in the order of `listed_items`; None unless requested.
+        intervals: The 95% interval of each count, as (low, high): for noise, for the selection of its item, and for the
+            weights of users where counts follow from weighted scores. None without counts.
+        rank_intervals: The best and the worst rank of each item among those named, as (first, last), from counts and
+            their errors. None without counts, and for a set.
         margin: Users (with a score: its units) by which an item must lead the first item left out to be named with 95%
             probability; for a mechanism with a threshold, that the item must have. It depends on the parameters alone,
             for the sieve also on noisy queries. None if it is not known.
@@ -143,6 +148,8 @@ class Answer(HasLazyFields):
     notes: tuple[str, ...] = field(default=())
     by_group: tuple[GroupItems, ...] | None = None
     coverage: CoverageCounts | None = None
+    intervals: tuple[Interval, ...] | None = None
+    rank_intervals: tuple[RankInterval, ...] | None = None
     title: str | None = None
 
     @property
@@ -172,6 +179,14 @@ class Answer(HasLazyFields):
         if self.answered_by in _WITH_THRESHOLD:
             return f"about {users}"
         return f"a lead of about {users} over rank {rank:,}"
+
+    @property
+    def count_unit(self) -> str:
+        """Unit of the counts in words; a bound on a user's items is part of it."""
+        question = self.question
+        if question.score is not None or question.contribution is None:
+            return question.unit
+        return f"{question.unit}, counting at most {question.contribution} of each {question.user!r}"
 
     @property
     def answered_by(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import date, datetime
 from decimal import Decimal
@@ -33,6 +33,9 @@ def to_dict(answer: Answer) -> dict[str, Any]:
         "items": [encode_label(item) for item in answer.listed_items],
         "ordered": isinstance(answer.items, tuple),
         "counts": None if answer.counts is None else [encode_count(count) for count in answer.counts],
+        "intervals": _encode_pairs(answer.intervals),
+        "rank_intervals": _encode_pairs(answer.rank_intervals),
+        "count_unit": None if answer.counts is None else answer.count_unit,
         "stopped": answer.stopped,
         "guarantee": encode_guarantee(answer.guarantee),
         "question": answer.question.to_json(),
@@ -71,6 +74,8 @@ def from_dict(value: Mapping[str, Any]) -> Answer:
         return Answer(
             items=items if value["ordered"] else frozenset(items),
             counts=None if counts is None else tuple(Fraction(count) for count in counts),
+            intervals=_decode_pairs(value.get("intervals")),
+            rank_intervals=_decode_pairs(value.get("rank_intervals")),
             stopped=value["stopped"],
             guarantee=decode_guarantee(value["guarantee"]),
             question=Question.from_json(value["question"]),
@@ -111,7 +116,9 @@ def _encode_group(group: GroupItems) -> dict[str, Any]:
         "group": encode_label(group.label),
         "items": [encode_label(item) for item in group.listed_items],
         "ordered": isinstance(group.items, tuple),
-        "counts": None if group.counts is None else [str(count) for count in group.counts],
+        "counts": None if group.counts is None else [encode_count(count) for count in group.counts],
+        "intervals": _encode_pairs(group.intervals),
+        "rank_intervals": _encode_pairs(group.rank_intervals),
         "stopped": group.stopped,
     }
 
@@ -123,7 +130,19 @@ def _decode_group(value: Mapping[str, Any]) -> GroupItems:
         items=items if value["ordered"] else frozenset(items),
         stopped=value["stopped"],
         counts=None if counts is None else tuple(Fraction(count) for count in counts),
+        intervals=_decode_pairs(value.get("intervals")),
+        rank_intervals=_decode_pairs(value.get("rank_intervals")),
     )
+
+
+def _encode_pairs(value: Sequence[tuple[Any, Any]] | None) -> list[list[Any]] | None:
+    """JSON values of intervals."""
+    return None if value is None else [list(pair) for pair in value]
+
+
+def _decode_pairs(value: Sequence[Sequence[Any]] | None) -> tuple[tuple[Any, Any], ...] | None:
+    """Intervals from their JSON values; None where an earlier version wrote none."""
+    return None if value is None else tuple((low, high) for low, high in value)
 
 
 def encode_guarantee(guarantee: Guarantee) -> dict[str, Any]:

@@ -6,7 +6,8 @@ Every line depends only on the answer and the question.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from textwrap import fill
 
 from crestline.answer.answer import SIEVE, Answer
@@ -103,19 +104,33 @@ def _need_line(answer: Answer) -> str:
 
 def _counts(answer: Answer) -> str:
     bound = smallest_clear_difference(answer)
-    if bound is None or answer.spread is None:
+    if answer.spread is not None and bound is not None:
+        text = f"Counts: ±{rounded_users(answer.spread)} {answer.count_unit} (95% of the noise stays within)"
+    elif answer.intervals:
+        # Noise, the selection of the items and the weights of users: each count has an interval of its own.
+        shares = sorted((high - low) / 2 / max(1, float(count)) for (low, high), count in _counted(answer))
+        text = (
+            f"Counts: {answer.count_unit}, each within its interval with 95% probability "
+            f"(±{shares[len(shares) // 2]:.0%} in the middle of the list). They cost nothing: they follow from what "
+            "named the items"
+        )
+    else:
         return ""
-    text = f"Counts: ±{rounded_users(answer.spread)} {answer.question.unit} (95% of the noise stays within)"
     if len(answer) < 2:
         return text + "."
     if isinstance(answer.items, frozenset):
         return (
-            f"{text}. Of two items whose counts are less than {rounded_users(bound)} apart, either may be the more "
-            f"popular."
+            f"{text}. Of two items whose counts are less than {rounded_users(bound or 0)} apart, either may be the "
+            "more popular."
         )
     close = number_of_close_pairs(answer)
     pairs = {0: "no two neighbours are", 1: "1 pair of neighbours is"}.get(close, f"{close} pairs of neighbours are")
-    return f"{text}. Counts less than {rounded_users(bound)} apart may be in the wrong order: {pairs} that close."
+    return f"{text}. Ranks follow the counts: {pairs} too close to be sure of their order."
+
+
+def _counted(answer: Answer) -> Iterator[tuple[tuple[float, float], Fraction]]:
+    """Interval and count of each item."""
+    return zip(answer.intervals or (), answer.counts or (), strict=True)
 
 
 def coverage_line(coverage: CoverageCounts, number: int) -> str:

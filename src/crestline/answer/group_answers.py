@@ -11,6 +11,7 @@ from crestline.histogram.label_order import Label, label_order
 
 if TYPE_CHECKING:
     from crestline.answer.answer import Answer
+    from crestline.answer.count_intervals import Interval, RankInterval
     from crestline.question import Question
 
 
@@ -23,12 +24,16 @@ class GroupItems:
         items: Released items: a tuple in the released order, or a frozenset.
         stopped: Whether the mechanism stopped early, with fewer items than wanted.
         counts: One noisy count for each item, in the order of `listed_items`; None unless requested.
+        intervals: The 95% interval of each count.
+        rank_intervals: The best and the worst rank of each item in its group.
     """
 
     label: Label
     items: tuple[Label, ...] | frozenset[Label]
     stopped: bool
     counts: tuple[Fraction, ...] | None = None
+    intervals: tuple[Interval, ...] | None = None
+    rank_intervals: tuple[RankInterval, ...] | None = None
 
     @property
     def listed_items(self) -> tuple[Label, ...]:
@@ -39,13 +44,20 @@ class GroupItems:
 def flatten_groups(groups: Sequence[GroupItems]) -> dict[str, Any]:
     """Fields of an answer with all groups: (group, item) pairs, their counts, and whether any group stopped early."""
     pairs = [(group.label, item) for group in groups for item in group.listed_items]
-    has_counts = bool(groups) and all(group.counts is not None for group in groups)
     ordered = all(isinstance(group.items, tuple) for group in groups)
     return {
         "items": tuple(pairs) if ordered else frozenset(pairs),
-        "counts": tuple(count for group in groups for count in group.counts or ()) if has_counts else None,
+        "counts": _join([group.counts for group in groups]),
+        "intervals": _join([group.intervals for group in groups]),
+        "rank_intervals": _join([group.rank_intervals for group in groups]),
         "stopped": any(group.stopped for group in groups),
     }
+
+
+def _join(parts: Sequence[tuple[Any, ...] | None]) -> tuple[Any, ...] | None:
+    """The values of all groups one after the other; None where a group has none, or where there is no group."""
+    known = [part for part in parts if part is not None]
+    return tuple(value for part in known for value in part) if known and len(known) == len(parts) else None
 
 
 def group_as_answer(answer: Answer, group: GroupItems) -> Answer:
@@ -61,6 +73,8 @@ def group_as_answer(answer: Answer, group: GroupItems) -> Answer:
         answer,
         items=group.items,
         counts=group.counts,
+        intervals=group.intervals,
+        rank_intervals=group.rank_intervals,
         stopped=group.stopped,
         question=alone,
         title=f"{answer.heading}: {format_group(group.label, question.by)}",

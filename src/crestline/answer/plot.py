@@ -41,8 +41,9 @@ def items_chart(
     elif answer.counts is None:
         layers = _ranked_list_layers(alt, rows, ordered=isinstance(answer.items, tuple))
     else:
-        title = f"{answer.question.score or 'users'} (noisy {'count' if answer.question.score is None else 'sum'})"
-        layers = _bars(alt, rows, title, whiskers=answer.spread is not None)
+        what = answer.count_unit if answer.question.score is None else answer.question.score
+        title = f"{what} (noisy {'count' if answer.question.score is None else 'sum'})"
+        layers = _bars(alt, rows, title, whiskers=answer.intervals is not None)
     chart: Chart = alt.layer(*layers).properties(width=width, height=_ROW * max(2, len(rows)))
     return chart
 
@@ -55,8 +56,8 @@ def _chart_rows(answer: Answer, longest: int) -> list[dict[str, Any]]:
         if answer.counts is not None:
             count = float(answer.counts[place])
             row |= {"count": count, "shown": f"{count:,.0f}"}
-            if answer.spread is not None:
-                row |= {"low": count - answer.spread, "high": count + answer.spread}
+            if answer.intervals is not None:
+                row |= dict(zip(("low", "high"), answer.intervals[place], strict=True))
         rows.append(row)
     return rows
 
@@ -111,8 +112,8 @@ def _subtitle(answer: Answer) -> list[str]:
 def promise_subtitle(answer: Answer) -> list[str]:
     """Lines of the subtitle: the guarantee, and how to read whiskers."""
     lines = [f"{answer.guarantee} for every single user · {answer.mechanism.name}"]
-    if answer.counts is not None and answer.spread is not None:
-        lines.append(f"Whiskers: 95% of the noise stays within ±{answer.spread:,.3g} {answer.question.unit}")
+    if answer.intervals is not None:
+        lines.append(f"Whiskers: 95% intervals, in {answer.count_unit}")
     if answer.replayed:
         lines.append("Made with replayable randomness: not private")
     return lines

@@ -82,7 +82,9 @@ def found_line(answer: Answer) -> str:
     if isinstance(answer.items, frozenset) and len(answer) > 1:
         parts.append("a set, so their order means nothing")
     if answer.counts is not None and answer.spread is not None:
-        parts.append(f"counts are ±{rounded_users(answer.spread)} {answer.question.unit}")
+        parts.append(f"counts are ±{rounded_users(answer.spread)} {answer.count_unit}")
+    elif answer.intervals:
+        parts.append(f"each count is of {answer.count_unit}, from low to high with 95% probability")
     if answer.coverage is not None:
         reached = answer.coverage
         share = f"{reached.users:,}" if reached.share is None else f"{share_text(reached)} of"

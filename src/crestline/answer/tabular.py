@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from crestline.answer.answer import Answer
 from crestline.answer.group_answers import GroupItems
 from crestline.errors import ParameterError
+from crestline.exact_numbers import int_or_float
 from crestline.histogram.label_order import Label
 
 if TYPE_CHECKING:
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
     import pyarrow
 
 RANK = "rank"
-COUNT = "noisy_count"
+COUNT, LOW, HIGH = "count", "low", "high"
 
 
 def columns(answer: Answer) -> dict[str, list[Any]]:
-    """Column names with one value for each item: the columns of `by`, the rank, the item, its noisy count.
+    """Column names with one value for each item: the columns of `by`, the rank, the item, its noisy count and interval.
 
     A set has no rank; ranks of groups start at 1 in each group.
     """
@@ -35,7 +36,10 @@ def columns(answer: Answer) -> dict[str, list[Any]]:
     for place, name in enumerate(names):
         table[name] = [_item_parts(item, len(names))[place] for item in items]
     if answer.counts is not None:
-        table[unused_name(COUNT, (*by, *names))] = [_to_int_or_float(count) for count in answer.counts]
+        table[unused_name(COUNT, (*by, *names))] = [int_or_float(count) for count in answer.counts]
+    for place, end in enumerate((LOW, HIGH)):
+        if answer.intervals is not None:
+            table[unused_name(end, (*by, *names))] = [interval[place] for interval in answer.intervals]
     return table
 
 
@@ -46,11 +50,6 @@ def _items_of_groups(groups: Sequence[GroupItems]) -> list[Any]:
 def _ranks(answer: Answer) -> list[int]:
     sizes = [len(answer)] if answer.by_group is None else [len(group.items) for group in answer.by_group]
     return [rank for size in sizes for rank in range(1, size + 1)]
-
-
-def _to_int_or_float(count: Fraction) -> int | float:
-    """A count as an integer, or as a float if it is not whole, as a noisy sum may be."""
-    return int(count) if count.denominator == 1 else float(count)
 
 
 def unused_name(name: str, names: tuple[str, ...]) -> str:
@@ -72,7 +71,8 @@ def to_arrow(answer: Answer) -> pyarrow.Table:
     import pyarrow
 
     arrays = {name: _arrow_array(values) for name, values in columns(answer).items()}
-    for name, kind in ((RANK, "int64"), (COUNT, _count_type(answer))):  # an empty answer has the same types
+    counted = _count_type(answer)
+    for name, kind in ((RANK, "int64"), (COUNT, counted), (LOW, counted), (HIGH, counted)):  # also where it is empty
         ours = unused_name(name, (*answer.question.by, *answer.question.item))
         if ours in arrays:
             arrays[ours] = arrays[ours].cast(kind)
@@ -81,8 +81,9 @@ def to_arrow(answer: Answer) -> pyarrow.Table:
 
 def _count_type(answer: Answer) -> str:
     """Arrow type of counts: integers for users, unless noise took one beyond 64 bits; floats for sums."""
+    ends = [Fraction(end) for interval in answer.intervals or () for end in interval]
     whole = answer.question.score is None and all(
-        count.denominator == 1 and abs(count) < 2**63 for count in answer.counts or ()
+        number.denominator == 1 and abs(number) < 2**63 for number in (*(answer.counts or ()), *ends)
     )
     return "int64" if whole else "float64"
 

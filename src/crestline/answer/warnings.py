@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import pairwise
 
 from crestline.answer.answer import Answer
 from crestline.answer.belief_bounds import as_approximate_dp
@@ -23,7 +22,7 @@ def with_warnings(answer: Answer, users: int | None = None) -> Answer:
     """The answer with its warnings and notes; `users` is the approximate number of users, if that is public."""
     _, delta = as_approximate_dp(answer.guarantee)
     few = tuple(f"Warning: {note}" for note in delta_warnings(delta, users))
-    notes = (*_large_parameter_warnings(answer), *few, *_contradiction_notes(answer), *_unreadable_name_notes(answer))
+    notes = (*_large_parameter_warnings(answer), *few, *_unreadable_name_notes(answer))
     return answer.replace_fields(notes=(*answer.notes, *notes))
 
 
@@ -42,14 +41,8 @@ def smallest_clear_difference(answer: Answer) -> float | None:
 
 def number_of_close_pairs(answer: Answer) -> int:
     """Number of neighbours in the list whose counts are too close to be sure of their order."""
-    bound = smallest_clear_difference(answer)
-    return 0 if bound is None else sum(abs(float(one - other)) < bound for one, other in _neighbouring_counts(answer))
-
-
-def _neighbouring_counts(answer: Answer) -> list[tuple[Fraction, Fraction]]:
-    """Pairs of neighbouring counts in the list, or in the list of each group."""
-    lists = [answer.counts] if answer.by_group is None else [group.counts for group in answer.by_group]
-    return [pair for counts in lists for pair in pairwise(counts or ())]
+    lists = [answer] if answer.by_group is None else answer.by_group
+    return sum(last > rank for part in lists for rank, (_, last) in enumerate(part.rank_intervals or (), start=1))
 
 
 def _large_parameter_warnings(answer: Answer) -> list[str]:
@@ -67,18 +60,6 @@ def _large_parameter_warnings(answer: Answer) -> list[str]:
             "promise fails, and must stay far below 1 divided by the number of users."
         )
     return notes
-
-
-def _contradiction_notes(answer: Answer) -> list[str]:
-    """Note that counts contradict ranks, which is possible where counts are a second release with noise of its own."""
-    if answer.counts is None or isinstance(answer.items, frozenset):
-        return []
-    if all(one >= other for one, other in _neighbouring_counts(answer)):
-        return []
-    return [
-        "Note: some noisy counts contradict the ranks. Both are noisy, each with noise of its own; items whose counts "
-        "are close may be in either order."
-    ]
 
 
 def _unreadable_name_notes(answer: Answer) -> list[str]:

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from crestline.histogram.count_bounds import CountBounds
 from crestline.histogram.coverage_counts import CoverageCounts
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.histogram_table import HistogramTable
@@ -27,6 +28,7 @@ class Selection:
         items: Named items: a tuple in the released order, or a frozenset.
         stopped: Whether the mechanism stopped early, with fewer items than wanted.
         counts: One noisy count for each item, in the order of `items`, where the mechanism publishes them.
+        bounds: The interval of each count, where the selection determines it; None where noise alone does.
         route: The choice of a mechanism that chose between two, and how it was made.
         coverage: Users with one of the named items, and without.
         needed: Approximate number of users an item needed, where released noisy numbers determine it.
@@ -37,6 +39,7 @@ class Selection:
     counts: tuple[Fraction, ...] | None = None
     route: Route | None = None
     coverage: CoverageCounts | None = None
+    bounds: tuple[CountBounds, ...] | None = None
     needed: float | None = field(default=None, compare=False)  # explains a selection, and is no part of its identity
 
     def __len__(self) -> int:
@@ -65,8 +68,23 @@ def as_unordered(selection: Selection) -> Selection:
         return selection
     items = selection.items
     places = sorted(range(len(items)), key=lambda place: label_order(items[place]))
+    return with_items(selection, frozenset(items), places)
+
+
+def rank_by_counts(selection: Selection) -> Selection:
+    """A list in the order of its counts, the largest first; equal counts keep their order, and so does a set."""
+    counts, items = selection.counts, selection.items
+    if counts is None or isinstance(items, frozenset):
+        return selection
+    places = sorted(range(len(items)), key=lambda place: -counts[place])
+    return with_items(selection, tuple(items[place] for place in places), places)
+
+
+def with_items(selection: Selection, items: tuple[Label, ...] | frozenset[Label], places: Sequence[int]) -> Selection:
+    """The selection with these items; its counts and their bounds are taken from `places`."""
     counts = None if selection.counts is None else tuple(selection.counts[place] for place in places)
-    return replace(selection, items=frozenset(items), counts=counts)
+    bounds = None if selection.bounds is None else tuple(selection.bounds[place] for place in places)
+    return replace(selection, items=items, counts=counts, bounds=bounds)
 
 
 def select_ranks(histogram: Histogram, ranks: Sequence[int], k: int, *, ordered: bool) -> Selection:

@@ -57,6 +57,9 @@ ROUTE = AutoRule(
     "chosen because no contribution is given: a noisy query, which is charged, decides between slots and the sieve",
 )
 WITH_LEDGER = AutoRule("Sieve", "chosen because a ledger adds up rho: for the same rho it names the most items")
+WITH_COUNTS = replace(
+    WITH_LEDGER, reason="chosen because counts are wanted: they follow from what it releases, at no extra cost"
+)
 PER_ITEM = AutoRule("LimitedDomain", "chosen because this budget counts items: it pays only for those it draws")
 FEW_ITEMS = AutoRule(
     "OrderedStaircase",
@@ -126,14 +129,18 @@ def _available_views(question: Question, limits: Limits) -> tuple[str, ...]:
     """Views that a mechanism may have: slots alone where one pass, their number or a score was asked for."""
     if question.passes == 1 or question.k_bar is not None or question.score is not None:
         return ("slots",)
-    weighted = question.counts and question.contribution is None
-    return tuple(kind for kind in limits.views_of(question) if kind in KINDS and not (kind == "pairs" and weighted))
+    # Over several periods a user has a weight in each, so that noisy scores are no counts (P23.2).
+    uncounted = question.counts and limits.several
+    return tuple(kind for kind in limits.views_of(question) if kind in KINDS and not (kind == "pairs" and uncounted))
 
 
 def _pair_rules(question: Question, terms: object) -> list[AutoRule]:
-    """Rules for views of pairs: the sieve where ρ is added up, none for a short set, which slots answer in one pass."""
+    """Rules for views of pairs: the sieve where ρ is added up or counts are wanted, none for a short set without them,
+    which slots answer in one pass."""
     if isinstance(terms, ZcdpRule):
         return [WITH_LEDGER]
+    if question.counts:
+        return [WITH_COUNTS]
     if not question.ordered and 1 < question.k <= FEW:
         return []  # a set needs no order, and one pass is enough
     return [ROUTE]

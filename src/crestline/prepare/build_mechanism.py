@@ -19,7 +19,7 @@ from crestline.ledger.budget_fractions import usual_delta, usual_epsilon
 from crestline.mechanisms.catalogue import entry
 from crestline.mechanisms.coverage.coverage import SHARE, Coverage
 from crestline.mechanisms.in_groups import InGroups, fit_in_groups
-from crestline.mechanisms.mechanism import AnyMechanism
+from crestline.mechanisms.mechanism import AnyMechanism, PairMechanismBase
 from crestline.mechanisms.nested import smallest_contribution
 from crestline.mechanisms.privacy_total import PrivacyTotal
 from crestline.mechanisms.third_party import adopt
@@ -104,8 +104,9 @@ def _build_within_total(rule: AutoRule, question: Question, k_bar: int | None, s
     if several and "several" in signature(kind.fit).parameters:
         options["several"] = True  # P16.2
     if question.counts:
-        if question.contribution is not None and "counts" in signature(kind.fit).parameters:
-            options["counts"] = True  # P4.1, P4.2
+        bounded = question.contribution is not None or issubclass(kind, PairMechanismBase)  # which finds its own bound
+        if bounded and "counts" in signature(kind.fit).parameters:
+            options["counts"] = True  # P4.1, P4.2, P23.1, P23.2
         else:
             kind, options = mechanisms.NoisyCounts, {"mechanism": kind}  # P3.7
 

@@ -66,9 +66,9 @@ def check_view(question: Question, mechanism: AnyMechanism, name: str, limits: L
         raise MechanismError(f"{name} reads the table several times: leave passes out, or take another mechanism")
     if question.score is not None:
         raise MechanismError(f"{name} counts users: leave score out, or take mechanism='auto' or another mechanism")
-    if kind == "pairs" and question.counts:
+    if kind == "pairs" and question.counts and not mechanism.counts:
         raise MechanismError(
-            f"{name} scores items by weights, which are no counts: leave counts out, or take Observed with contribution"
+            f"{name} publishes no counts: leave counts out, or take mechanism='Sieve', where counts cost nothing"
         )
     bound = smallest_contribution(mechanism)
     if question.contribution != bound:

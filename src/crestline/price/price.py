@@ -111,7 +111,9 @@ class Price:
         guarantee: Guarantee of the answer.
         margin: Users, or amount of a score, by which an item must exceed the first item left out to be named with 95%
             probability; None where that is not known.
-        spread: 95% of the noise in a count stays within this; None without counts.
+        spread: 95% of the noise in a count stays within this; None without counts, and where each has an interval of
+            its own.
+        counts: Whether a count is published for each item.
         threshold: Rank of the first item left out; None where items are compared with a threshold, and `margin` is the
             number of users an item needs.
         unit: Unit of margin and spread.
@@ -130,6 +132,7 @@ class Price:
     stored: bool = False
     warnings: tuple[str, ...] = ()
     coverage_spread: float | None = None
+    counts: bool = False
 
     @property
     def most(self) -> Amount:
@@ -166,6 +169,8 @@ class Price:
             lines.append(f"named with 95% probability: an item {needs}")
         if self.spread is not None:
             lines.append(f"counts: ±{math.ceil(self.spread):,} {self.unit} (95% of the noise stays within)")
+        if self.counts and self.spread is None:
+            lines.append("counts: they cost nothing here, and each has a 95% interval")
         if self.coverage_spread is not None:
             lines.append(f"coverage: ±{math.ceil(self.coverage_spread):,} users (95% of the noise stays within)")
         if self.mechanism.instead:
@@ -202,6 +207,7 @@ def price(prepared: Prepared, payers: Payers, *, stored: bool = False) -> Price:
         stored=stored,
         warnings=delta_warnings(prepared.promise.delta, prepared.users),
         coverage_spread=None if prepared.coverage is None else prepared.coverage.spread(),
+        counts=question.counts,
     )
 
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from crestline.answer.answer import Answer
+from crestline.answer.count_intervals import Interval
 from crestline.ask import ask, reservation_for_question, reserve_ahead
 from crestline.errors import BudgetExhausted, ParameterError, QuestionError, SourceError
 from crestline.exact_numbers import whole_number
@@ -116,6 +117,11 @@ class Edition:
     def counts(self) -> tuple[Fraction, ...] | None:
         """Noisy counts of the items, if the report asks for them."""
         return None if self.answer is None else self.answer.counts
+
+    @property
+    def intervals(self) -> tuple[Interval, ...] | None:
+        """The interval of each count."""
+        return None if self.answer is None else self.answer.intervals
 
 
 @dataclass(frozen=True)

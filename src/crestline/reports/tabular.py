@@ -6,13 +6,14 @@ import io
 from typing import TYPE_CHECKING
 
 from crestline.answer.printing import align
+from crestline.exact_numbers import int_or_float
 from crestline.label_text import json_text, label_text, write_csv
 
 if TYPE_CHECKING:
     from crestline.reports.report import Edition, ReportRun
 
 COVERAGE = ("reached_users", "all_users")  # columns of a report that asks for coverage; equal in all rows of an edition
-FIELDS = ("period", "status", "rank", "item", "noisy_count", "reason")
+FIELDS = ("period", "status", "rank", "item", "count", "low", "high", "reason")
 
 
 def column_names(series: ReportRun) -> tuple[str, ...]:
@@ -31,19 +32,23 @@ def _edition_rows(edition: Edition) -> list[dict[str, object]]:
     whole = {"period": edition.period, "status": edition.status}
     reached = _coverage(edition)
     if not edition.items:
-        return [{**whole, "rank": None, "item": None, "noisy_count": None, "reason": edition.reason, **reached}]
+        none = dict.fromkeys(("rank", "item", "count", "low", "high"))
+        return [{**whole, **none, "reason": edition.reason, **reached}]
     ordered = edition.answer is not None and isinstance(edition.answer.items, tuple)
     counts = edition.counts or (None,) * len(edition.items)
+    intervals = edition.intervals or ((None, None),) * len(edition.items)
     return [
         {
             **whole,
             "rank": place if ordered else None,
             "item": label_text(item),
-            "noisy_count": None if count is None else float(count) if count.denominator > 1 else int(count),
+            "count": None if count is None else int_or_float(count),
+            "low": low,
+            "high": high,
             "reason": "",
             **reached,
         }
-        for place, (item, count) in enumerate(zip(edition.items, counts, strict=True), start=1)
+        for place, (item, count, (low, high)) in enumerate(zip(edition.items, counts, intervals, strict=True), start=1)
     ]
 
 

@@ -13,7 +13,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.histogram.label_order import Label, label_order
 from crestline.histogram.pairs import PairViews
 from crestline.histogram.view_kinds import SLOTS, Seen, SeenInGroups, View
-from crestline.mechanisms.selection import GroupSelections, Selection
+from crestline.mechanisms.selection import GroupSelections, Selection, with_items
 from crestline.question import Limits, Question
 
 Naming: TypeAlias = Callable[[Sequence[Any]], list[Label]]  # from a histogram's items to their labels, in their order
@@ -72,13 +72,12 @@ class Reading:
     def _add_hidden_floor(self, selection: Selection) -> Selection:
         if selection.counts is None or not self.hidden_floor:
             return selection
-        return replace(selection, counts=tuple(count + self.hidden_floor for count in selection.counts))
+        return _convert_counts(selection, Fraction(1), self.hidden_floor)
 
     def label_items(self, selection: Selection) -> Selection:
         """A selection of this histogram under the items' own names, its counts in the units of their column."""
-        counts = selection.counts
-        if counts is not None and self.unit != 1:
-            selection = replace(selection, counts=tuple(self.unit * count for count in counts))
+        if self.unit != 1:
+            selection = _convert_counts(selection, self.unit, Fraction(0))
         return selection if self.labels is None else _relabel_selection(selection, self.labels)
 
 
@@ -136,8 +135,17 @@ def _relabel_selection(picked: Selection, labels_of: Naming) -> Selection:
         return replace(picked, items=tuple(labels_of(picked.items)))
     labels = labels_of(_items_in_label_order(picked))
     order = sorted(range(len(labels)), key=lambda place: label_order(labels[place]))
-    counts = None if picked.counts is None else tuple(picked.counts[place] for place in order)
-    return replace(picked, items=frozenset(labels), counts=counts)
+    return with_items(picked, frozenset(labels), order)
+
+
+def _convert_counts(selection: Selection, unit: Fraction, hidden_floor: Fraction) -> Selection:
+    """Counts and their bounds in units of `unit`, with a floor that was taken off added; unchanged without counts."""
+    counts, bounds = selection.counts, selection.bounds
+    return replace(
+        selection,
+        counts=None if counts is None else tuple(unit * count + hidden_floor for count in counts),
+        bounds=None if bounds is None else tuple(bound.convert(unit, hidden_floor) for bound in bounds),
+    )
 
 
 def _items_in_label_order(picked: Selection) -> list[Label]:

@@ -20,10 +20,10 @@ from crestline.guarantees.gaussian import delta_of, largest_mu_squared
 from crestline.histogram.observed_items import ObservedItems
 from crestline.histogram.pairs import Pairs
 from crestline.mechanisms.observed import sieve
-from crestline.mechanisms.observed.choose_bound import ItemCountEstimate, SieveSetting
+from crestline.mechanisms.observed.choose_bound import ItemCountEstimate, SieveSetting, best_setting
 from crestline.mechanisms.observed.law import threshold_law
 from crestline.mechanisms.observed.noisy_query import FINE, NoisyQuery, noisy_query, sigma_for
-from crestline.mechanisms.observed.release import ThresholdRule
+from crestline.mechanisms.observed.release import ThresholdRule, draw_releases
 from crestline.mechanisms.observed.sieve import Sieve, heavy_buckets
 from crestline.mechanisms.observed.thresholds import gaussian_threshold
 from crestline.mechanisms.observed.weights import UNIT, gaussian_weights
@@ -191,8 +191,8 @@ def test_the_cut_keeps_what_may_be_among_the_k_heaviest() -> None:
     ("weight", "passing", "shares"),
     [
         (0.5, 0.0, ["0.02", "0.01"]),
-        (0.49, 0.9, ["0.02", "0.01", "0.25", "0.01"]),
-        (0.49, 0.89, ["0.02", "0.01", "0.12", "0.13", "0.01"]),
+        (0.49, 0.9, ["0.02", "0.01", "0.25", "0.02"]),
+        (0.49, 0.89, ["0.02", "0.01", "0.12", "0.13", "0.02"]),
     ],
 )
 @pytest.mark.parametrize("several", [False, True])
@@ -223,7 +223,8 @@ def test_the_steps_and_their_shares_are_those_of_the_checked_mathematics(
     monkeypatch.setattr(ItemCountEstimate, "mean_weight", lambda _: weight)
     mechanism = Sieve(5, 1, "1e-6", several=several)
     released = mechanism.release(planted(light=True), replay("shares"))
-    moved = [2 if several and share == "0.01" else 1 for share in shares]
+    looks = {1, len(shares) - 1}  # at the users by items: the last one only after a round
+    moved = [2 if several and place in looks else 1 for place in range(len(shares))]
     assert spent == [Fraction(share) * mechanism.mu_squared / two for share, two in zip(shares, moved, strict=True)]
     before = float(mechanism.mu_squared * Fraction("0.97"))  # what both first looks leave
     assert [given[1:] for given in forecasts] == [(1.0, before, Fraction(4, 10**7), 0)] * (weight < 0.5)
@@ -269,17 +270,23 @@ def test_the_steps_of_every_path_add_up_to_what_is_charged(monkeypatch: pytest.M
         return seen
 
     last: list[Fraction] = []
-    named = Sieve._select_from
+    drawn, weighed = draw_releases, best_setting
 
-    def final(self: Sieve, pairs: Any, setting: Any, rule: ThresholdRule, entropy: Any) -> Selection:
-        last.append(setting.contribution / rule.scale**2)
-        return named(self, pairs, setting, rule, entropy)
+    def final(items: ObservedItems, rule: ThresholdRule, n: int, entropy: Any) -> Any:
+        last.append(1 / rule.scale**2)
+        return drawn(items, rule, n, entropy)
+
+    def setting_of(*given: Any) -> SieveSetting:
+        chosen = weighed(*given)
+        last.append(Fraction(chosen.contribution))
+        return chosen
 
     monkeypatch.setattr(sieve, "noisy_query", spy)
-    monkeypatch.setattr(Sieve, "_select_from", final)
+    monkeypatch.setattr(sieve, "draw_releases", final)
+    monkeypatch.setattr(sieve, "best_setting", setting_of)
     mechanism = Sieve(5, 1, "1e-6")
     mechanism.release(planted(light), replay("path"))
-    total = sum(spent) + last[0]
+    total = sum(spent) + last[0] * last[1]
     assert mechanism.mu_squared * Fraction(999_999, 10**6) < total <= mechanism.mu_squared
     assert len(spent) == 2 if light else len(spent) in (4, 5)  # one round or two, and a look before and after
 

@@ -92,7 +92,7 @@ def test_with_a_floor_a_group_of_fewer_users_names_nothing_with_certainty(floor:
     for key in range(20):
         found = dict(zip(LABELS, wild.release_groups(replace(planted(), floor=floor), replay(key)), strict=True))
         assert found["of one user"].items == found["nobody"].items == ()
-    without = [wild.release_groups(planted(), replay(key))[1].items for key in range(20)]
+    without = [wild.release_groups(planted(), replay(key))[1].items for key in range(60)]
     assert any(without)  # the check has power
 
 
@@ -106,6 +106,20 @@ def test_a_floor_is_part_of_what_an_item_needs() -> None:
     assert set(high.items) == set(range(POPULAR))
     none = Sieve.fit(TOTAL).release_groups(replace(planted(), floor=2_001), replay("floor"))[0]
     assert none.items == ()
+
+
+def test_counts_above_a_floor_have_it_back() -> None:
+    """Of 2,000 users all have the popular items; scores are taken above a floor, and counts are not."""
+    for floor in (1, 300):
+        mechanism = replace(Sieve.fit(TOTAL), counts=True)
+        found = mechanism.release_groups(replace(planted(), floor=floor), replay("floor"))[0]
+        assert found.counts is not None
+        assert found.bounds is not None
+        assert all(abs(count - 2_000) < 400 for count in found.counts)
+        assert all(
+            floor <= bound.low <= count <= bound.high for count, bound in zip(found.counts, found.bounds, strict=True)
+        )
+        assert any(bound.low <= 2_000 <= bound.high for bound in found.bounds)
 
 
 def spied(monkeypatch: pytest.MonkeyPatch, name: str, seen: Callable[..., Any]) -> None:

@@ -17,8 +17,8 @@ from crestline.mechanisms.observed.thresholds import rough_threshold
 from crestline.mechanisms.observed.weights import UNIT, gaussian_weights
 from crestline.randomness.unit_points import Floats
 
-# The number of items assumed for a cell: 1, and a little below the middle of 2^(j-1) < m ≤ 2^j.
-_MIDDLES = np.array([1.0, *(2 ** (j - 0.42) for j in range(1, CELLS))])
+MIDDLES = np.array([1.0, *(2 ** (j - 0.42) for j in range(1, CELLS))])
+"""Number of items assumed for a user of a cell: 1, and a little below the middle of 2^(j-1) < m ≤ 2^j."""
 _STANDS = 3.0  # a cell counts only if it is at least this number of standard deviations above zero
 _DEFAULT_CAP, _SMALLEST_CAP = 16, 4
 _ABOVE_CAP = 0.02  # the share of users whose items may be cut down to the cap
@@ -44,7 +44,7 @@ class ItemCountEstimate:
 
     def mean_weight(self) -> float:
         """Mean weight of a pair when Δ is 1; zero when nothing is known."""
-        return float(self.cells @ np.sqrt(_MIDDLES) / (self.cells @ _MIDDLES)) if self.is_known else 0.0
+        return float(self.cells @ np.sqrt(MIDDLES) / (self.cells @ MIDDLES)) if self.is_known else 0.0
 
     def choose_cap(self) -> int:
         """Smallest power of two, at least four, that all but a few users stay within."""
@@ -127,9 +127,14 @@ def _mean_and_variation(users: ItemCountEstimate, setting: SieveSetting) -> tupl
     table = gaussian_weights(setting.contribution, setting.cap) / UNIT
     if not users.is_known:
         return float(table[min(_DEFAULT_ITEMS, setting.cap) - 1]), 0.0
-    kept = np.minimum(_MIDDLES, setting.cap)
-    weights = np.minimum(1.0, np.sqrt(setting.contribution / kept)) * np.minimum(1.0, setting.cap / _MIDDLES)
-    pairs = users.cells * _MIDDLES
+    alone, shares = weights_by_cell(setting)
+    weights, pairs = alone * shares, users.cells * MIDDLES
     mean = float(pairs @ weights / pairs.sum())
     variance = float(pairs @ weights**2 / pairs.sum()) - mean**2
     return mean, math.sqrt(max(0.0, variance)) / mean
+
+
+def weights_by_cell(setting: SieveSetting) -> tuple[Floats, Floats]:
+    """For a user of each cell the weight of an item that is kept, and the share of items that are."""
+    weights = np.minimum(1.0, np.sqrt(setting.contribution / np.minimum(MIDDLES, setting.cap)))
+    return weights, np.minimum(1.0, setting.cap / MIDDLES)

@@ -10,12 +10,14 @@ Proof note  docs/proofs/observed.md
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field as plain_field
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Self, Unpack, cast
+
+import numpy as np
 
 from crestline.errors import HistogramError, ParameterError
 from crestline.exact_fields import ConvertedField, Flag, Name, Number, Whole, WholeOrNone, field, to_bool, value
@@ -24,6 +26,7 @@ from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.gaussian import largest_mu_squared
 from crestline.guarantees.guarantee import ApproxDP, GaussianDP, Guarantee, PureDP
 from crestline.guarantees.rounding import ball, decimal_above, decimal_below, precision
+from crestline.histogram.count_bounds import CountBounds
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.histogram_table import HistogramTable
 from crestline.histogram.observed_items import ObservedItems
@@ -33,6 +36,7 @@ from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.observed import thresholds
 from crestline.mechanisms.observed.exact_delta import is_certainly_private
 from crestline.mechanisms.observed.law import threshold_law
+from crestline.mechanisms.observed.named_counts import FULL_WEIGHT, count_named
 from crestline.mechanisms.observed.release import ReleasedRanks, ThresholdRule, draw_releases
 from crestline.mechanisms.observed.release_groups import draw_in_groups
 from crestline.mechanisms.observed.weights import UNIT, Weights, gaussian_weights, laplace_weights
@@ -41,6 +45,7 @@ from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.slot_checks import check_contribution
 from crestline.randomness.entropy import Entropy
 from crestline.randomness.laws import GAUSSIAN, LAPLACE, Law
+from crestline.randomness.unit_points import Floats
 
 _NOISES: dict[str, Law] = {law.name: law for law in (GAUSSIAN, LAPLACE)}
 # Shares of a total δ left unused, so that the certificate holds; the first share that suffices is taken.
@@ -220,13 +225,11 @@ class Observed(BuiltIn):
         self._check_unit(table.unit)
         found = draw_in_groups(table, self._threshold_rule, entropy)
         names = table.names(found.picks)
+        counts, bounds = self._count_named(found.values.tolist(), found.bars)
         result = [Selection((), stopped=True)] * len(table)
         for row, part in found.rows_with_items():
             items = tuple(names[part])
-            counts = (
-                tuple(Fraction(value * self.grid) for value in found.values[part].tolist()) if self.counts else None
-            )
-            result[row] = Selection(items, len(items) < self.k, counts)
+            result[row] = Selection(items, len(items) < self.k, counts and counts[part], bounds=bounds and bounds[part])
         return result
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
@@ -281,8 +284,18 @@ class Observed(BuiltIn):
             raise HistogramError("with a cap above the contribution scores are sums of weights, with unit 2^20")
 
     def _selection(self, items: ObservedItems, one: ReleasedRanks) -> Selection:
-        counts = tuple(Fraction(value * self.grid) for value in one.values) if self.counts else None
-        return Selection(items.names(one.ranks), len(one.ranks) < self.k, counts)
+        counts, bounds = self._count_named(one.values, float(one.bar))
+        return Selection(items.names(one.ranks), len(one.ranks) < self.k, counts, bounds=bounds)
+
+    def _count_named(
+        self, values: Sequence[int], bar: Floats | float
+    ) -> tuple[tuple[Fraction, ...] | None, tuple[CountBounds, ...] | None]:
+        """Published counts from noisy scores in steps of the grid, and their intervals (P23.1); None without counts."""
+        if not self.counts:
+            return None, None
+        scores = np.multiply(np.array(values, dtype=np.float64), self.grid)
+        _, bounds = count_named(scores, float(self.scale), bar, FULL_WEIGHT, law=_NOISES[self.noise])
+        return tuple(Fraction(value * self.grid) for value in values), tuple(bounds)
 
 
 def delta_in_each(delta: Fraction, groups: int) -> Fraction:

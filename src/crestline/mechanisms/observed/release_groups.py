@@ -9,7 +9,7 @@ classes are arranged in tables with one row for each group; groups with similar 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -36,6 +36,7 @@ _SAFE, _PER_FACTOR = 0.999999, 1e-14
 _MANY = 2
 # Classes further than this number of scales from the bound are treated as if at that distance: a few more are kept.
 _FAR = 12.0
+_NO_BARS: Floats = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,14 @@ class ReleasedRanksByGroup:
     score    its score
     place    its number among the items of its group with that score
     values   its noisy score, in steps of the grid
+    bars     what a noisy score of its group had to exceed, in users
     """
 
     row: Indices
     score: Indices
     place: Indices
     values: Indices
+    bars: Floats
 
     @property
     def picks(self) -> list[Pick]:
@@ -65,16 +68,31 @@ class ReleasedRanksByGroup:
 
 
 def draw_in_groups(table: ObservedTable, rule: ThresholdRule, entropy: Entropy) -> ReleasedRanksByGroup:
-    """Items that the rule names in every group, with independent noise."""
+    """Items that the rule names in every group, with independent noise.
+
+    One item more than `k` is drawn in each group: its noisy score is the bar that the last named item exceeded (P23.1).
+    """
+    named, rule = rule, replace(rule, k=rule.k + 1)
     uniforms = entropy.uniforms(1, len(table.scores))
     near = np.flatnonzero(uniforms.words[0] >= _least_word(table, rule, _bars(table, rule, uniforms)))
     group = np.searchsorted(table.starts, near, side="right") - 1
     none = np.zeros(0, dtype=np.int64)
-    named = [(none, none, none, none)]
-    named += [_draw_part(table, rule, part, uniforms, entropy) for part in _tables(group, near)]
-    row, score, place, values = (np.concatenate(column) for column in zip(*named, strict=True))
+    drawn = [(none, none, none, none)]
+    drawn += [_draw_part(table, rule, part, uniforms, entropy) for part in _tables(group, near)]
+    row, score, place, values = (np.concatenate(column) for column in zip(*drawn, strict=True))
     order = np.argsort(row, kind="stable")
-    return ReleasedRanksByGroup(row[order], score[order], place[order], values[order])
+    return _cut_at_k(ReleasedRanksByGroup(row[order], score[order], place[order], values[order], _NO_BARS), named)
+
+
+def _cut_at_k(drawn: ReleasedRanksByGroup, rule: ThresholdRule) -> ReleasedRanksByGroup:
+    """The first `k` items of each group, with the bar that the next one, if it was drawn, has set."""
+    first = np.searchsorted(drawn.row, drawn.row)
+    rank = np.arange(len(drawn.row)) - first
+    bars = np.full(len(drawn.row), float(rule.threshold))
+    for last in np.flatnonzero(rank == rule.k).tolist():
+        bars[first[last] : last] = float(rule.bar_at(int(drawn.values[last])))
+    kept = rank < rule.k
+    return ReleasedRanksByGroup(drawn.row[kept], drawn.score[kept], drawn.place[kept], drawn.values[kept], bars[kept])
 
 
 @dataclass(frozen=True)

@@ -30,13 +30,13 @@ from crestline.histogram.pairs import PairViews
 from crestline.mechanisms.mechanism import PairMechanismBase
 from crestline.mechanisms.observed.choose_bound import (
     ItemCountEstimate,
-    SieveSetting,
     best_setting,
     share_passing,
     users_needed,
 )
+from crestline.mechanisms.observed.named_counts import MeanWeight, count_named, mean_weight
 from crestline.mechanisms.observed.noisy_query import FINE, NoisyQuery, noisy_query, sigma_for
-from crestline.mechanisms.observed.release import ThresholdRule, draw_releases
+from crestline.mechanisms.observed.release import ReleasedRanks, ThresholdRule, draw_releases
 from crestline.mechanisms.observed.thresholds import gaussian_threshold
 from crestline.mechanisms.observed.weights import UNIT, Weights, gaussian_weights
 from crestline.mechanisms.privacy_total import PrivacyTotal
@@ -49,8 +49,8 @@ BUCKETS = 1 << 14
 
 # Share of δ for items that only one user has; the rest is for the Gaussian steps.
 _NEW = Fraction(2, 5)
-# Shares of μ²: the noisy k-th count, each noisy query of the users by items, and the rounds of the sieve.
-_POPULAR, _USERS = Fraction(2, 100), Fraction(1, 100)
+# Shares of μ²: the noisy k-th count, the users by items before the rounds and after them, and the rounds of the sieve.
+_POPULAR, _USERS, _USERS_LEFT = Fraction(2, 100), Fraction(1, 100), Fraction(2, 100)
 _ONE_ROUND, _TWO_ROUNDS = (Fraction(25, 100),), (Fraction(12, 100), Fraction(13, 100))
 _LIGHT = 0.5  # from this mean weight of a pair on, a round of the sieve gains nothing
 _PASSES = 0.9  # from this expected share of the top k on, one round is enough
@@ -75,6 +75,8 @@ class Sieve(PairMechanismBase):
         epsilon: ε of one release, all steps together.
         delta: δ of one release, all steps together.
         buckets: Number of hash buckets.
+        counts: Whether to publish the number of users of each named item, which costs nothing (P23.2); not over several
+            periods.
         several: Whether pairs are of several periods, where neighbours differ in the rows of one user in one of them.
         groups: Groups in which one user counts, with one release in each, that the total covers; None: one.
     """
@@ -83,17 +85,29 @@ class Sieve(PairMechanismBase):
     epsilon: Number = field(positive_number)
     delta: Number = field(probability)
     buckets: Whole = field(_bucket_count, default=BUCKETS, kw_only=True)
+    counts: Flag = field(to_bool, default=False, kw_only=True)
     several: Flag = field(to_bool, default=False, kw_only=True)
     groups: WholeOrNone = field(check_contribution, default=None, kw_only=True)
 
     theorem = "P18.2"
 
+    def __post_init__(self) -> None:
+        if self.counts and self.several:
+            raise ParameterError(
+                "over several periods a user has a weight in each, so that scores are no numbers of users: leave "
+                "counts out, or ask about one period"
+            )
+        super().__post_init__()
+
     @classmethod
-    def fit(cls, total: PrivacyTotal, *, several: bool = False, groups: int | None = None) -> Self:
+    def fit(
+        cls, total: PrivacyTotal, *, counts: bool = False, several: bool = False, groups: int | None = None
+    ) -> Self:
         """Return the instance that spends all of ε and δ. It reads all pairs, so `k_bar` has no effect.
 
         Args:
             total: The total to fit.
+            counts: Whether to publish counts.
             several: Whether pairs are of several periods.
             groups: Groups of one user that the total covers, with one release in each (P15.1).
 
@@ -102,7 +116,8 @@ class Sieve(PairMechanismBase):
         """
         if total.contribution is not None:
             raise ParameterError("Sieve finds its own bound on items: leave contribution out, or take Observed")
-        return cls(total.k, total.epsilon, total.delta, several=several, groups=None if groups == 1 else groups)
+        several_groups = None if groups == 1 else groups
+        return cls(total.k, total.epsilon, total.delta, counts=counts, several=several, groups=several_groups)
 
     @cached_property
     def mu_squared(self) -> Fraction:
@@ -151,18 +166,22 @@ class Sieve(PairMechanismBase):
         """One release. Each step is chosen from what earlier steps released, and from a public floor."""
         hidden = pairs.floor - 1
         popular = self._noisy_kth_count(pairs, entropy)
-        users = self._users(pairs, entropy)
-        left = 1 - _POPULAR - _USERS
+        look = self._users_by_items(pairs, _USERS, entropy)
+        users, left = ItemCountEstimate.from_query(look), 1 - _POPULAR - _USERS
         if users.mean_weight() < _LIGHT:
             for share in self._choose_rounds(users, popular, left, hidden):
                 pairs, left = self._sieve_round(pairs, share, entropy), left - share
-            users, left = self._users(pairs, entropy), left - _USERS
+            look = self._users_by_items(pairs, _USERS_LEFT, entropy)
+            users, left = ItemCountEstimate.from_query(look), left - _USERS_LEFT
         setting = best_setting(users, popular, float(self.mu_squared * left), self.delta_new, hidden)
         sigma = sigma_for(self.mu_squared * left / setting.contribution)
         threshold = gaussian_threshold(setting.contribution, setting.cap, sigma, self.delta_new)
-        named = self._select_from(
-            pairs, setting, ThresholdRule(self.k, GAUSSIAN, sigma, threshold, sigma / FINE), entropy
-        )
+        rule = ThresholdRule(self.k, GAUSSIAN, sigma, threshold, sigma / FINE)
+        items = pairs.observed_items(fresh_key(entropy), gaussian_weights(setting.contribution, setting.cap))
+        (found,) = draw_releases(items, rule, 1, entropy)
+        named = Selection(items.names(found.ranks), len(found.ranks) < self.k)
+        if self.counts:
+            named = _with_counts(named, found, rule, mean_weight(look, setting), hidden)
         return replace(named, needed=users_needed(users, setting, hidden + float(threshold) + _LIKELY * float(sigma)))
 
     def _noisy_kth_count(self, pairs: PairViews, entropy: Entropy) -> float:
@@ -170,11 +189,9 @@ class Sieve(PairMechanismBase):
         count = np.array([pairs.users_with(self.k)], dtype=np.int64)
         return max(1.0, float(noisy_query(count, 1, _POPULAR * self.mu_squared, entropy).values[0]))
 
-    def _users(self, pairs: PairViews, entropy: Entropy) -> ItemCountEstimate:
+    def _users_by_items(self, pairs: PairViews, share: Fraction, entropy: Entropy) -> NoisyQuery:
         moved = 2 if self.several else 1  # cells that one user changes: from one to another, or into one
-        return ItemCountEstimate.from_query(
-            noisy_query(pairs.users_by_items(), 1, _USERS * self.mu_squared / moved, entropy)
-        )
+        return noisy_query(pairs.users_by_items(), 1, share * self.mu_squared / moved, entropy)
 
     def _choose_rounds(
         self, users: ItemCountEstimate, popular: float, left: Fraction, hidden_floor: int
@@ -190,13 +207,6 @@ class Sieve(PairMechanismBase):
             key, heavy_buckets(noisy_query(loads, UNIT, share * self.mu_squared, entropy), self.k)
         )
 
-    def _select_from(self, pairs: PairViews, setting: SieveSetting, rule: ThresholdRule, entropy: Entropy) -> Selection:
-        """`Observed` on the remaining pairs, with the remaining μ²."""
-        weights = gaussian_weights(setting.contribution, setting.cap)
-        items = pairs.observed_items(fresh_key(entropy), weights)
-        (one,) = draw_releases(items, rule, 1, entropy)
-        return Selection(items.names(one.ranks), len(one.ranks) < self.k)
-
 
 def heavy_buckets(loads: NoisyQuery, k: int, wide: int = _WIDE) -> NDArray[np.bool_]:
     """Buckets whose noisy load reaches the smaller of: the k-th largest less 2 σ, the 2k-th largest (P18.1).
@@ -207,6 +217,19 @@ def heavy_buckets(loads: NoisyQuery, k: int, wide: int = _WIDE) -> NDArray[np.bo
     last = len(ranked) - 1
     cut = min(int(ranked[min(k - 1, last)]) - _BELOW * FINE, int(ranked[min(wide * k - 1, last)]))
     return loads.steps >= cut
+
+
+def _with_counts(
+    named: Selection, found: ReleasedRanks, rule: ThresholdRule, weight: MeanWeight, hidden: int
+) -> Selection:
+    """The selection with the number of users of each item, from its released noisy score and the mean weight.
+
+    A floor of `hidden + 1` took `hidden` full weights off every score, and off what it had to exceed.
+    """
+    scores = np.array(found.values, dtype=np.float64) * float(rule.grid) + hidden
+    bar = float(found.bar) + hidden
+    counts, bounds = count_named(scores, float(rule.scale), bar, weight, least=hidden + 1)
+    return replace(named, counts=tuple(map(Fraction, counts)), bounds=tuple(bounds))
 
 
 def fresh_key(entropy: Entropy) -> bytes:

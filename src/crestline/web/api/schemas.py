@@ -139,6 +139,9 @@ class AnswerBody(BaseModel):
     items: list[Any]
     ordered: bool
     counts: list[int | str] | None
+    intervals: list[list[float]] | None = None
+    rank_intervals: list[list[int]] | None = None
+    count_unit: str | None = None
     stopped: bool
     stored: bool
     guarantee: dict[str, Any]

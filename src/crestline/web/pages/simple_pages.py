@@ -108,7 +108,8 @@ def _items_table(answer: Answer) -> Html:
     rows = list(zip(*data.values(), strict=True))
     if not rows:
         return element("p", "No item could be named privately.")
-    counted = (len(data) - 1,) if answer.counts is not None else ()
+    width = 0 if answer.counts is None else 1 if answer.intervals is None else 3  # the count, and its interval
+    counted = tuple(range(len(data) - width, len(data)))
     caption = (
         "The items, the most popular first"
         if isinstance(answer.items, tuple)

@@ -104,7 +104,7 @@ def test_an_answer_as_files(visit: Visit, service: Service) -> None:
     response = visit.client.get(f"/answers/{asked['id']}.csv")
     assert response.headers["content-disposition"] == f'attachment; filename="answer-{asked["id"]}.csv"'
     rows = list(csv.reader(io.StringIO(response.text)))
-    assert rows[0] == ["rank", "title", "noisy_count"]
+    assert rows[0] == ["rank", "title", "count", "low", "high"]
     assert [row[1] for row in rows[1:]] == asked["items"]
     assert [row[2] for row in rows[1:]] == [str(count) for count in asked["counts"]]
     whole = visit.client.get(f"/answers/{asked['id']}.json").json()

@@ -167,7 +167,7 @@ def test_an_answer_is_copied_and_kept(windows: Windows) -> None:
     assert "urllib.request.Request(" in page.evaluate("navigator.clipboard.readText()")
     with page.expect_download() as kept:
         page.get_by_role("link", name="Download as CSV").click()
-    assert kept.value.path().read_text().startswith("rank,title,noisy_count")
+    assert kept.value.path().read_text().startswith("rank,title,count,low,high")
 
 
 def test_with_the_keyboard_alone(windows: Windows) -> None:

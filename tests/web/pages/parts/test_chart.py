@@ -25,7 +25,7 @@ def test_bars_have_the_length_of_their_counts() -> None:
     spans = [[float(line[end][:-1]) for end in ("x1", "x2")] for line in page.all("line") if line["y1"] == line["y2"]]
     assert abs(spans[0][1] - 100) <= 0.01
     assert abs(spans[0][1] - spans[0][0] - first / 5) <= 0.02
-    assert "± 10 users" in page.text
+    assert "Users. The line across the end of a bar is a 95% interval." in page.text
 
 
 def test_without_counts_there_is_nothing_to_draw() -> None:

@@ -46,21 +46,23 @@ def answer_chart(answer: Answer) -> Html | None:
     if not answer.counts:
         return None
     counts = [float(count) for count in answer.counts]
-    spread = answer.spread or 0.0
-    scale = 1 / max(1.0, *(abs(count) + spread for count in counts))
+    ends = answer.intervals or [None] * len(counts)
+    scale = 1 / max(1.0, *(abs(count) for count in counts), *(pair[1] for pair in ends if pair is not None))
     rows = [
-        _count_bar(label_text(item), count, spread, scale)
-        for item, count in zip(answer.listed_items, counts, strict=True)
+        _count_bar(label_text(item), count, pair, scale)
+        for item, count, pair in zip(answer.listed_items, counts, ends, strict=True)
     ]
     drawn = bar_chart(rows, f"Bar chart: noisy counts of {len(counts)} items; the table below holds the same numbers.")
-    within = f"The line across the end of a bar spans ± {spread:,.0f} users: 95% of the noise stays within it."
-    return element("figure", drawn, element("figcaption", within)) if spread else element("figure", drawn)
+    caption = f"{answer.count_unit[0].upper()}{answer.count_unit[1:]}."
+    if answer.intervals is not None:
+        caption += " The line across the end of a bar is a 95% interval."
+    return element("figure", drawn, element("figcaption", caption))
 
 
-def _count_bar(name: str, count: float, spread: float, scale: float) -> Bar:
-    low, high = (max(0.0, end) * scale for end in (count - spread, count + spread))
+def _count_bar(name: str, count: float, interval: tuple[float, float] | None, scale: float) -> Bar:
+    ends = None if interval is None else (max(0.0, interval[0]) * scale, max(0.0, interval[1]) * scale)
     body = Segment(0.0, max(0.0, count) * scale)  # noise may push a small count below zero: its bar is empty
-    return Bar(name, f"{count:,.0f}", (body,), (low, high) if spread else None)
+    return Bar(name, f"{count:,.0f}", (body,), ends)
 
 
 def _draw_row(top: int, row: Bar) -> list[Html]:
