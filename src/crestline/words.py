@@ -145,7 +145,7 @@ def _plural(singular: str) -> str:
 
 
 def _quote_name(name: str) -> str:
-    return f"'{_one_line(name)}'"
+    return "'{}'".format(_one_line(name).replace("'", "''"))
 
 
 def _one_line(text: str) -> str:
