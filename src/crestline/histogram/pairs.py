@@ -157,23 +157,36 @@ class Pairs:
         values, first, sizes = np.unique(-scores[ranked], return_index=True, return_counts=True)
         start = dict(zip((-values).tolist(), first.tolist(), strict=True))
 
+        def number_picks(picks: Sequence[tuple[int, int]]) -> list[int]:
+            return [int(ranked[start[score] + index]) for score, index in picks]
+
         def label_picks(picks: Sequence[tuple[int, int]]) -> list[Label]:
-            return self._named([int(ranked[start[score] + index]) for score, index in picks])
+            return self._named(number_picks(picks))
+
+        def users_of(picks: Sequence[tuple[int, int]]) -> list[int]:
+            counts: list[int] = self._users_by_item[number_picks(picks)].tolist()
+            return counts
 
         how_many = dict(zip((-values).tolist(), sizes.tolist(), strict=True))
-        return ObservedItems(how_many, unit=_full_weight(weights), floor=self.floor, named=label_picks)
+        unit = _full_weight(weights)
+        return ObservedItems(how_many, unit=unit, floor=self.floor, named=label_picks, users_of=users_of)
 
     def slots(self, k_bar: int) -> Histogram:
-        counts = np.bincount(self._items)
-        largest = np.sort(counts)[::-1][: k_bar + 1]
+        counts = self._users_by_item
+        largest = self._users_of_items[: k_bar + 1]
         near = np.flatnonzero((counts > 0) & (counts >= largest[-1:].sum()))  # no other item can be in a slot
         ranked = dict(zip(self._named(near.tolist()), counts[near].tolist(), strict=True))
         return Histogram.from_counts(ranked, k_bar)
 
     @cached_property
+    def _users_by_item(self) -> Counts:
+        """Number of users of each item, by its number."""
+        return np.bincount(self._items)
+
+    @cached_property
     def _users_of_items(self) -> Counts:
         """Number of users of each item, the largest first."""
-        return np.sort(np.bincount(self._items))[::-1] if len(self._items) else np.zeros(0, dtype=np.int64)
+        return np.sort(self._users_by_item)[::-1]
 
     @cached_property
     def _items_of_users(self) -> Counts:

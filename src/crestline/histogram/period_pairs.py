@@ -42,8 +42,8 @@ class PeriodPairs(Pairs):
         return made
 
     @cached_property
-    def _users_of_items(self) -> Counts:
-        return self._distinct_over_periods._users_of_items
+    def _users_by_item(self) -> Counts:
+        return self._distinct_over_periods._users_by_item
 
     def slots(self, k_bar: int) -> Histogram:
         return self._distinct_over_periods.slots(k_bar)
