@@ -108,7 +108,8 @@ class Ledger:
 
         `clock` gives the times of entries, and `timeout` is how many seconds to wait for a lock.
         `witness` is another place, a path or an address, where the checksum of the ledger is kept: a ledger that is
-        older than its witness, such as a backup that was restored, is refused.
+        older than its witness, such as a backup that was restored, is refused. A ledger that has one is not written
+        without it. The environment variable `CRESTLINE_WITNESS` names it unless it is given.
         """
         from crestline.ledger.storage.store import Store
 
@@ -381,7 +382,9 @@ def _open_store(
     timeout: float = PATIENCE,
     witness: Address | None = None,
 ) -> Store:
-    return make(address, clock, timeout, witness)
+    from crestline.ledger.storage.witness import witness_address
+
+    return make(address, clock, timeout, witness_address(witness))
 
 
 def _check_user_name(user: str | None) -> str | None:
