@@ -16,7 +16,8 @@ from crestline.errors import QuestionError
 from crestline.sources.expression.column_functions import NUMBERED, TEXTS, TIMES, ColumnFunction, base_column
 
 if TYPE_CHECKING:
-    from sqlglot.exp import Expression as Node
+    from sqlglot.expressions import Cast
+    from sqlglot.expressions import Expr as Node
 
 Value: TypeAlias = str | bool | Decimal
 
@@ -232,7 +233,7 @@ class _Reader:
             raise self._not_allowed_error(node)
         return self._read_text(node) if node.is_string else self._read_number(node)
 
-    def _read_moment(self, node: Node) -> str:
+    def _read_moment(self, node: Cast) -> str:
         """`date '2026-03-01'` and `timestamp '2026-03-01 12:00:00'`: the text, which its column's type reads anyway."""
         readers = {"DATE": date.fromisoformat, "TIMESTAMP": datetime.fromisoformat}
         written, read = node.this, readers.get(node.to.sql())
