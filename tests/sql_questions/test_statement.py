@@ -72,7 +72,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "(DATE '2026-01-01')) AND (\"sales\".\"day\" <= (DATE '2026-12-31'))) GROUP BY 1": {
         **ALL, "item": ["country"], "where": "day >= '2026-01-01' AND day <= '2026-12-31'",
     },
-    "SELECT (DATE_TRUNC('MONTH', CAST(sales.day AS TIMESTAMP WITHOUT TIME ZONE))) AS m, COUNT(*) FROM sales GROUP BY 1": {
+    "SELECT (DATE_TRUNC('MONTH', CAST(day AS TIMESTAMP WITHOUT TIME ZONE))) AS m, COUNT(*) FROM sales GROUP BY 1": {
         **ALL, "item": ["year(day)", "month(day)"],
     },
     "SELECT brand, COUNT(*) AS count FROM sales WHERE day < TO_TIMESTAMP('2026-07-01 00:00:00.000000', "
