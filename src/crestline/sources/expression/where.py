@@ -16,7 +16,7 @@ from crestline.errors import QuestionError
 from crestline.sources.expression.column_functions import NUMBERED, TEXTS, TIMES, ColumnFunction, base_column
 
 if TYPE_CHECKING:
-    from sqlglot.exp import Expression as Node
+    from sqlglot.expressions import Expr as Node
 
 Value: TypeAlias = str | bool | Decimal
 
@@ -236,7 +236,7 @@ class _Reader:
     def _read_moment(self, node: Node) -> str:
         """`date '2026-03-01'` and `timestamp '2026-03-01 12:00:00'`: the text, which its column's type reads anyway."""
         readers = {"DATE": date.fromisoformat, "TIMESTAMP": datetime.fromisoformat}
-        written, read = node.this, readers.get(node.to.sql())
+        written, read = node.this, readers.get(node.args["to"].sql())
         if type(written) is not self._exp.Literal or not written.is_string or read is None:
             raise self._not_allowed_error(node)
         try:
