@@ -15,8 +15,10 @@ from starlette.exceptions import HTTPException
 
 from crestline import __version__
 from crestline.errors import CrestlineError
+from crestline.exact_numbers import MOST_NAMED
 from crestline.ledger.report import account_decimals
 from crestline.question import Question, QuestionFields
+from crestline.question_fields import ALL
 from crestline.sql_questions.statement import Kind
 from crestline.web.access.callers import caller_by_token, sent_from_this_machine
 from crestline.web.answer_once import QueuedQuestion, answer_from_queue
@@ -112,7 +114,7 @@ async def top(
 
     With an Idempotency-Key, a request that is sent again is answered again, and not charged again.
     """
-    question = QueuedQuestion(caller, name, _question(request_body), idempotency_key)
+    question = QueuedQuestion(caller, name, _question(request_body, state.config.limits.k), idempotency_key)
     return JSONResponse(await answer_from_queue(state, question, request.is_disconnected))
 
 
@@ -137,9 +139,14 @@ async def sql(
     return JSONResponse(result_json(statement, answer))
 
 
-def _question(request_body: TopRequest) -> Question:
-    """The question as it was sent: numbers are read as they are written, and what the data set decides is left out."""
-    return Question.from_fields(cast(QuestionFields, request_body.model_dump()))
+def _question(request_body: TopRequest, most: int) -> Question:
+    """The question as it was sent: numbers are read as they are written, and what the data set decides is left out.
+
+    All items are as many as the service allows.
+    """
+    fields = request_body.model_dump()
+    all_items = {"k": min(most, MOST_NAMED)} if fields["k"] == ALL else {}
+    return Question.from_fields(cast(QuestionFields, fields | all_items))
 
 
 @api.get("/datasets", response_model=Datasets)

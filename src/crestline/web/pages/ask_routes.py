@@ -11,8 +11,9 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from crestline.errors import CrestlineError
+from crestline.exact_numbers import MOST_NAMED
 from crestline.question import AUTO, Question, QuestionFields
-from crestline.question_fields import FIELDS, MOST_COLUMNS, Face, QuestionField, ValueKind, fields_of
+from crestline.question_fields import ALL, FIELDS, MOST_COLUMNS, Face, QuestionField, ValueKind, fields_of
 from crestline.randomness.entropy import system
 from crestline.sources.expression import where
 from crestline.web.answer_once import QueuedQuestion, answer_from_queue
@@ -46,7 +47,7 @@ async def submit_question(request: Request, name: str, state: CurrentState, call
     key, status = first_value(form, "key")[:200], 200
     said: Said
     try:
-        question = _question(form)
+        question = _question(form, state.config.limits.k)
         if first_value(form, "do") != "forecast":
             body = await answer_from_queue(
                 state, QueuedQuestion(caller, name, question, key or None), request.is_disconnected
@@ -92,7 +93,7 @@ def _question_page(
     return page_response(f"Ask {dataset.name}", body, who=who, status=status, here="/", script=True)
 
 
-def _question(form: Form) -> Question:
+def _question(form: Form, most: int) -> Question:
     """The question of a form.
 
     Raises:
@@ -105,6 +106,8 @@ def _question(form: Form) -> Question:
     _check_filter(first_value(form, "where").strip() or None)
     read = {row.name: _read_field(form, row) for row in fields_of(Face.HTTP)}
     given = {name: value for name, value in read.items() if value not in (None, [])}
+    if given.get("k") == ALL:
+        given["k"] = min(most, MOST_NAMED)
     if not first_value(form, "score"):
         given.pop("clip", None)  # the field stands in every form
     if not form.get("by"):
@@ -122,6 +125,8 @@ def _read_field(form: Form, row: QuestionField) -> object:
     text = first_value(form, row.name).strip()
     if not text and row.default is not ...:
         return None
+    if row.all_means is not None and text.lower() == ALL:
+        return ALL
     if row.kind is ValueKind.COUNT:
         return _parse_count(form, row.name, row.in_form, row.at_most or 1)
     if row.kind in (ValueKind.EPSILON, ValueKind.DELTA) and len(text) > (row.longest or 0):

@@ -186,7 +186,7 @@ def _field(
 ) -> Html:
     """The control of a field of a question: its label and its bounds are those of the table."""
     row = FIELDS[name]
-    whole = row.kind is ValueKind.COUNT
+    whole = row.kind is ValueKind.COUNT and row.all_means is None
     bounds = {"min": "1", "max": str(row.at_most)} if whole else {}
     return _text_field(
         state,
