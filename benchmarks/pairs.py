@@ -2,7 +2,7 @@
 
 The sieve with a large and a small ε (the small one sieves twice), and `Observed` with a contribution bound: 10^7 rows
 of Parquet on DuckDB. Processor time is that of all threads of this process; peak memory is that of fresh processes. The
-release alone: two rounds over 16,384 loads and one threshold over 2,000 classes of equal scores, k = 100.
+release alone: four rounds over 16,384 loads and fewer and one threshold over 2,000 classes of equal scores, k = 100.
 """
 
 from __future__ import annotations
