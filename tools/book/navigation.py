@@ -16,6 +16,8 @@ CHAPTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "report",
             "databases",
             "joins",
+            "sql",
+            "client",
             "scale",
             "short-answers",
             "plan",

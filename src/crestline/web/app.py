@@ -16,18 +16,20 @@ from starlette.exceptions import HTTPException
 from crestline import __version__
 from crestline.errors import CrestlineError
 from crestline.ledger.report import account_decimals
+from crestline.price.encoding import encode_price
 from crestline.question import Question, QuestionFields
+from crestline.randomness.entropy import system
 from crestline.sql_questions.statement import Kind
 from crestline.web.access.callers import caller_by_token, sent_from_this_machine
 from crestline.web.answer_once import QueuedQuestion, answer_from_queue
-from crestline.web.api.schemas import AnswerBody, Budgets, Datasets, Error, Health, TopRequest
+from crestline.web.api.schemas import AnswerBody, Budgets, Datasets, Error, Health, PriceBody, TopRequest
 from crestline.web.api.sql import SqlBody, SqlRequest, question_of, read_request, result_json
 from crestline.web.metrics import CONTENT_TYPE
 from crestline.web.middleware import Middleware, error_body
 from crestline.web.pages.api_page import api_page
 from crestline.web.pages.forms import error_page, page_response
 from crestline.web.pages.routes import pages
-from crestline.web.permissions import Caller, shares_left, stored_answer_json
+from crestline.web.permissions import Caller, price_question, shares_left, stored_answer_json
 from crestline.web.problems import Problem, forbidden_problem, problem_of
 from crestline.web.requests.access_log import AccessLog
 from crestline.web.service_state import ServedDataset, ServiceState
@@ -116,6 +118,13 @@ async def top(
     return JSONResponse(await answer_from_queue(state, question, request.is_disconnected))
 
 
+@api.post("/datasets/{name}/price", response_model=PriceBody)
+def price(name: str, request_body: TopRequest, state: CurrentState, caller: Known) -> JSONResponse:
+    """What a question would cost you at most and at least; nothing is charged, and no row is read."""
+    cost = price_question(state, caller, caller.dataset(state, name), _question(request_body), system())
+    return JSONResponse(encode_price(cost))
+
+
 @api.post("/sql", response_model=SqlBody)
 async def sql(
     request: Request,
@@ -131,8 +140,12 @@ async def sql(
     dataset = caller.dataset(state, request_body.dataset)
     statement = await run_in_threadpool(read_request, request_body, dataset, state.config.limits.k)
     if statement.kind is Kind.NOTHING:
-        return JSONResponse(result_json(statement, None))
-    question = QueuedQuestion(caller, dataset.config.name, question_of(statement, request_body), idempotency_key)
+        return JSONResponse(result_json(statement))
+    asked = question_of(statement, request_body)
+    if statement.kind is Kind.PRICE:
+        cost = await run_in_threadpool(price_question, state, caller, dataset, asked, system())
+        return JSONResponse(result_json(statement, price=str(cost)))
+    question = QueuedQuestion(caller, dataset.config.name, asked, idempotency_key)
     answer = await answer_from_queue(state, question, request.is_disconnected)
     return JSONResponse(result_json(statement, answer))
 

@@ -129,6 +129,27 @@ class Budgets(BaseModel):
     budgets: list[AccountBody]
 
 
+class PriceBody(BaseModel):
+    """What a question would cost: each charge at most (`most`) and at least, as exact fractions of the budget's units.
+
+    `share` is the most as a part of the budget, and `left` the part that is left now.
+    """
+
+    text: Annotated[str, Field(description="The price in words.")]
+    fits: Annotated[bool, Field(description="Whether your accounts can pay the most.")]
+    stored: Annotated[bool, Field(description="The answer is stored, and free.")]
+    margin: float | None
+    spread: float | None
+    threshold: int | None
+    unit: str
+    coverage_spread: float | None
+    counts: bool
+    warnings: list[str]
+    mechanism: dict[str, Any]
+    guarantee: dict[str, Any]
+    charges: list[dict[str, Any]]
+
+
 class AnswerBody(BaseModel):
     """An answer: its items in order, the promise, the bill, and why it stopped."""
 

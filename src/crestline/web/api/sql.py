@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from crestline.answer.answer import Answer
 from crestline.question import Question
 from crestline.sql_questions.reader import SqlTable
-from crestline.sql_questions.refusals import NOT_SUPPORTED, SqlError
-from crestline.sql_questions.result import SqlResult, answer_result, known_result
+from crestline.sql_questions.result import SqlResult, answer_result, known_result, price_result
 from crestline.sql_questions.statement import LONGEST, Kind, Statement, read_statement
 from crestline.web.service_state import ServedDataset
 
@@ -48,16 +47,13 @@ def read_request(request: SqlRequest, dataset: ServedDataset, most_items: int) -
     config = dataset.config
     columns = tuple(dict.fromkeys([*config.items, *config.other_columns]))
     table = SqlTable(config.user, config.name, columns)
-    statement = read_statement(
+    return read_statement(
         request.sql,
         table,
         parameters=request.parameters,
         calendar=dataset.ledger.budget.calendar,
         most_items=most_items,
     )
-    if statement.kind is Kind.PRICE:
-        raise SqlError(NOT_SUPPORTED, "EXPLAIN is not answered here: the page *Ask* shows a forecast")
-    return statement
 
 
 def question_of(statement: Statement, request: SqlRequest) -> Question:
@@ -66,11 +62,14 @@ def question_of(statement: Statement, request: SqlRequest) -> Question:
     return Question.from_fields(fields if request.clip is None else {**fields, "clip": request.clip})
 
 
-def result_json(statement: Statement, body: dict[str, Any] | None) -> dict[str, Any]:
-    """The result of a statement as JSON values, from the body of its answer."""
-    result = (
-        known_result(statement) if body is None else answer_result(statement, Answer.from_dict({**body, "bill": None}))
-    )
+def result_json(statement: Statement, body: dict[str, Any] | None = None, price: str = "") -> dict[str, Any]:
+    """The result of a statement as JSON values, from the body of its answer, or its price."""
+    if statement.kind is Kind.PRICE:
+        result = price_result(statement, price)
+    elif body is None:
+        result = known_result(statement)
+    else:
+        result = answer_result(statement, Answer.from_dict({**body, "bill": None}))
     return {
         "columns": list(result.columns),
         "rows": _rows_json(result),
