@@ -18,6 +18,8 @@ CHAPTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "joins",
             "sql",
             "client",
+            "agents",
+            "schedule",
             "scale",
             "short-answers",
             "plan",

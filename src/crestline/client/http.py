@@ -28,7 +28,6 @@ LONGEST_WAIT = 30.0  # seconds between two attempts
 SECONDS_TO_CONNECT = 10.0
 SECONDS_TO_ANSWER = 330.0  # a question may wait for its turn and run for as long as the service allows
 
-_SHORT = ("unfinished", "too_many_requests", "queue_full", "busy")
 _ERRORS: Mapping[str, type[CrestlineError]] = {
     "budget_exhausted": BudgetExhausted,
     "budget_mismatch": BudgetMismatch,
@@ -64,18 +63,23 @@ class Response:
         return str(self._error.get("code", ""))
 
     @property
+    def message(self) -> str:
+        """Message of the error."""
+        return str(self._error.get("message") or f"The service answered with status {self.status}.")
+
+    @property
     def _error(self) -> Mapping[str, Any]:
         found = self.body.get("error")
         return found if isinstance(found, Mapping) else {}
 
     def to_error(self) -> CrestlineError:
         """The error of a request that was not answered, of the class that the local call raises."""
-        message = str(self._error.get("message") or f"the service answered with status {self.status}")
         if len(self.code) == _SQLSTATE_LENGTH and self.code.isupper() | self.code.isdecimal():
-            return SqlError(self.code, message)
+            return SqlError(self.code, self.message)
         if self.code in _ERRORS:
-            return _ERRORS[self.code](message)
-        return SourceError(message) if self.status >= 500 or self.wait is not None else QuestionError(message)
+            return _ERRORS[self.code](self.message)
+        kind = SourceError if self.status >= 500 or self.wait is not None else QuestionError
+        return kind(self.message)
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,7 @@ class Service:
         Raises:
             SourceError: There was no response.
         """
-        key, last = secrets.token_hex(16), Response(503, {})
+        key, last = new_key(), Response(503, {})
         for attempt in range(ATTEMPTS):
             if attempt:
                 pause = 0.25 * 2**attempt * random.uniform(0.5, 1)  # noqa: S311 -- spreads attempts, hides nothing
@@ -162,6 +166,11 @@ class Service:
                 raise
             return Response(504, {})
         return read_response(found.status_code, found.content, found.headers.get("retry-after"))
+
+
+def new_key() -> str:
+    """A new idempotency key."""
+    return secrets.token_hex(16)
 
 
 def read_response(status: int, content: bytes, retry_after: str | None = None) -> Response:

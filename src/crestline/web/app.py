@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Annotated, Any, cast
+from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Path, Request
 from fastapi.exceptions import RequestValidationError
@@ -12,6 +13,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 from crestline import __version__
 from crestline.errors import CrestlineError
@@ -22,8 +24,18 @@ from crestline.randomness.entropy import system
 from crestline.sql_questions.statement import Kind
 from crestline.web.access.callers import caller_by_token, sent_from_this_machine
 from crestline.web.answer_once import QueuedQuestion, answer_from_queue
-from crestline.web.api.schemas import AnswerBody, Budgets, Datasets, Error, Health, PriceBody, TopRequest
-from crestline.web.api.sql import SqlBody, SqlRequest, question_of, read_request, result_json
+from crestline.web.api.schemas import (
+    AnswerBody,
+    Budgets,
+    Datasets,
+    Error,
+    Health,
+    PriceBody,
+    SqlBody,
+    SqlRequest,
+    TopRequest,
+)
+from crestline.web.api.sql import question_of, read_request, result_json
 from crestline.web.metrics import CONTENT_TYPE
 from crestline.web.middleware import Middleware, error_body
 from crestline.web.pages.api_page import api_page
@@ -34,6 +46,9 @@ from crestline.web.problems import Problem, forbidden_problem, problem_of
 from crestline.web.requests.access_log import AccessLog
 from crestline.web.service_state import ServedDataset, ServiceState
 from crestline.web.utc_clock import utc_now
+
+if TYPE_CHECKING:
+    from crestline.web.mcp.server import AgentEndpoint
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": Error, "description": words}
@@ -58,7 +73,10 @@ def create_app(state: ServiceState) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
+        async with AsyncExitStack() as open_parts:
+            for endpoint in agents:
+                await open_parts.enter_async_context(endpoint.running())
+            yield
         app.state.service.close()
 
     app = FastAPI(
@@ -71,6 +89,8 @@ def create_app(state: ServiceState) -> FastAPI:
         redirect_slashes=False,  # a redirect would repeat the host that a request names
     )
     app.state.service = state
+    agents = _agent_endpoints(app, state.config.mcp_hosts)
+    app.router.routes.extend(Route("/mcp", endpoint, include_in_schema=False) for endpoint in agents)
     app.include_router(api)
     app.include_router(open_to_all)
     app.include_router(pages)
@@ -80,6 +100,15 @@ def create_app(state: ServiceState) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _handle_invalid_request)
     app.add_exception_handler(HTTPException, _handle_http_error)
     return app
+
+
+def _agent_endpoints(app: FastAPI, hosts: tuple[str, ...]) -> list[AgentEndpoint]:
+    """The endpoint of tools for agents, where the extra `mcp` is installed."""
+    if find_spec("mcp") is None or find_spec("httpx") is None:
+        return []
+    from crestline.web.mcp.server import AgentEndpoint
+
+    return [AgentEndpoint(app, hosts)]
 
 
 def _service_state(request: Request) -> ServiceState:

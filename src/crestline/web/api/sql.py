@@ -4,38 +4,15 @@ from __future__ import annotations
 
 from datetime import date
 from math import isfinite
-from typing import Annotated, Any
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Any
 
 from crestline.answer.answer import Answer
 from crestline.question import Question
 from crestline.sql_questions.reader import SqlTable
 from crestline.sql_questions.result import SqlResult, answer_result, known_result, price_result
-from crestline.sql_questions.statement import LONGEST, Kind, Statement, read_statement
+from crestline.sql_questions.statement import Kind, Statement, read_statement
+from crestline.web.api.schemas import SqlRequest
 from crestline.web.service_state import ServedDataset
-
-_Parameter = Annotated[str, Field(max_length=1_000)] | int | float | bool | None
-
-
-class SqlRequest(BaseModel):
-    """A query on one data set."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    dataset: Annotated[str, Field(min_length=1, max_length=200)]
-    sql: Annotated[str, Field(min_length=1, max_length=LONGEST)]
-    parameters: Annotated[list[_Parameter], Field(default_factory=list, max_length=100)]
-    clip: Annotated[int | None, Field(ge=1, le=2**63 - 1)] = None
-
-
-class SqlBody(BaseModel):
-    """Columns and rows as the query names them, what it says differently from what was counted, and the answer."""
-
-    columns: list[str]
-    rows: list[list[Any]]
-    notes: list[str]
-    answer: dict[str, Any] | None
 
 
 def read_request(request: SqlRequest, dataset: ServedDataset, most_items: int) -> Statement:
