@@ -189,11 +189,12 @@ class _Reader:
         left, right = node.this, node.expression
         if type(left) in (self._exp.Column, self._exp.Anonymous, *self._functions):
             name = self._column(left)
-            if type(right) is self._exp.Column and right.this.quoted:
+            if type(right) is self._exp.Column:
+                how = "in double" if getattr(right.this, "quoted", False) else "without"
+                text = "'{}'".format(right.name.replace("'", "''"))
                 raise QuestionError(
-                    f"{_quote_part(right)[1:-1]} in double quotes is a column, not a value; text goes in single "
-                    f"quotes: "
-                    f"{name} {operator} '{right.name}'"
+                    f"{_quote_part(right)[1:-1]} {how} quotes is a column, and a column is compared with values; text "
+                    f"goes in single quotes: {text}"
                 )
             return Compare(name, operator, self._read_value(right))
         value = self._read_value(left)
