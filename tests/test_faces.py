@@ -13,6 +13,7 @@ import crestline as cl
 from crestline.cli.plan import plan
 from crestline.cli.price import price
 from crestline.cli.top import top
+from crestline.client.remote import RemoteDataset
 from crestline.errors import ParameterError
 from crestline.exact_numbers import MOST_NAMED
 from crestline.periods.calendar import Calendar, Periods
@@ -22,6 +23,7 @@ from crestline.question_fields import FIELDS, Face, ValueKind
 from crestline.score import Sum
 from crestline.session import Dataset
 from crestline.web.api.schemas import TopRequest
+from crestline.web.mcp.tools import TOOLS
 
 WRITTEN = set(QuestionFields.__annotations__)
 OFFERED = {
@@ -33,6 +35,12 @@ OFFERED = {
     Face.PRICE: set(inspect.signature(price).parameters),
     Face.PLAN: set(inspect.signature(plan).parameters),
     Face.HTTP: set(TopRequest.model_fields),
+    "RemoteDataset.top": set(inspect.signature(RemoteDataset.top).parameters),
+    "RemoteDataset.price": set(inspect.signature(RemoteDataset.price).parameters),
+}
+OF_THE_SERVICE = {
+    "the tool top": set(TOOLS["top"].arguments.model_fields),
+    "the tool price": set(TOOLS["price"].arguments.model_fields),
 }
 
 
@@ -58,6 +66,17 @@ def test_all_items_are_as_many_as_the_limit_says() -> None:
             parse_question({"k": 1, name: "all"})
         with pytest.raises(ValidationError):
             TopRequest.model_validate({"k": 1, "item": "title", name: "all"})
+
+
+@pytest.mark.parametrize("face", OF_THE_SERVICE)
+def test_a_tool_takes_what_the_service_takes(face: str) -> None:
+    assert OF_THE_SERVICE[face] - {"dataset"} == OFFERED[Face.HTTP]
+
+
+def test_sql_takes_the_same_on_every_face_of_a_data_set() -> None:
+    local, remote = (set(inspect.signature(kind.sql).parameters) for kind in (Dataset, RemoteDataset))
+    assert remote - {"clip"} <= local
+    assert set(TOOLS["sql"].arguments.model_fields) == {"dataset", "sql", "parameters", "clip"}
 
 
 @pytest.mark.parametrize("name", [row.name for row in FIELDS.values() if row.kind is ValueKind.COUNT])
