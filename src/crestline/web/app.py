@@ -152,7 +152,9 @@ async def top(
 @api.post("/datasets/{name}/price", response_model=PriceBody)
 def price(name: str, request_body: TopRequest, state: CurrentState, caller: Known) -> JSONResponse:
     """What a question would cost you at most and at least; nothing is charged, and no row is read."""
-    cost = price_question(state, caller, caller.dataset(state, name), _question(request_body, state.config.limits.k), system())
+    cost = price_question(
+        state, caller, caller.dataset(state, name), _question(request_body, state.config.limits.k), system()
+    )
     return JSONResponse(encode_price(cost))
 
 
