@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from crestline.cli.options import DatasetOption, TableOption, with_store_options
+from crestline.cli.options import DatasetOption, LedgerOption, TableOption, with_store_options
 from crestline.cli.output import Format, FormatOption, make_console, resolve_format
 from crestline.cli.progress import show_progress
 from crestline.cli.top import print_answer
@@ -35,7 +36,7 @@ def ask(
     table: TableOption = None,
     *,
     in_store: Callable[[str], object],
-    ledger: Annotated[str | None, typer.Option(help="Charge the answers to this ledger.")] = None,
+    ledger: LedgerOption = None,
     dataset: DatasetOption = None,
     form: FormatOption = Format.AUTO,
 ) -> None:
@@ -55,8 +56,7 @@ def ask(
     usual = {"source": source, "user": user, "table": table}
     posed = [(one, _where_asked(number, one, usual)) for number, one in enumerate(read_questions(questions), start=1)]
     asked = [(one, given, in_store(given["source"])) for one, given in posed]
-    paying = None if ledger is None else Ledger.open(ledger, dataset=dataset)
-    try:
+    with nullcontext() if ledger is None else Ledger.open(ledger, dataset=dataset) as paying:
         for number, (one, given, place) in enumerate(asked, start=1):
             try:
                 with show_progress(f"Question {number} of {len(posed)}: the engine counts"):
@@ -65,9 +65,6 @@ def ask(
                 error.args = (f"question {number} of {len(posed)}: {error}", *error.args[1:])
                 raise
             _print(answer, number, form)
-    finally:
-        if paying is not None:
-            paying.close()
 
 
 def _where_asked(number: int, posed: BatchQuestion, usual: dict[str, str | None]) -> dict[str, str]:
