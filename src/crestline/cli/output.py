@@ -70,14 +70,16 @@ def print_result(
     csv: Callable[[], tuple[Sequence[str], Sequence[Sequence[Any]]]],
     text: Callable[[], object],
 ) -> None:
-    """Print a result in one of the formats; only that one is made."""
+    """Print a result in one of the formats; only that one is made. `text` may print, and return None."""
     form = resolve_format(form)
     if form is Format.JSON:
         print_json(json())
     elif form is Format.CSV:
         print_csv(*csv())
     else:
-        echo_lines(str(text()))
+        shown = text()
+        if shown is not None:
+            echo_lines(str(shown))
 
 
 def print_rows(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]], form: Format, title: str = "") -> None:
