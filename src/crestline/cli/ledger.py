@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crestline.cli.options import DatasetOption
+from crestline.cli.options import DatasetOption, WitnessOption
 from crestline.cli.output import Format, FormatOption, echo_lines, print_result, print_rows
 from crestline.errors import LedgerError, ParameterError
 
@@ -55,6 +55,7 @@ def create(
     cap: Annotated[
         str | None, typer.Option(help="PERIODS:EPSILON:DELTA: what this number of periods in a row may cost together.")
     ] = None,
+    witness: WitnessOption = None,
     form: FormatOption = Format.AUTO,
 ) -> None:
     """Open a budget. It is opened once, and never changed.
@@ -79,7 +80,7 @@ def create(
         cap=None if cap is None else _parse_cap(cap, kind),
     )
     analysts = dict(_parse_analyst_budget(text, budget) for text in analyst or ())
-    with Ledger.create(address, budget, dataset=dataset, user=user, analysts=analysts) as ledger:
+    with Ledger.create(address, budget, dataset=dataset, user=user, analysts=analysts, witness=witness) as ledger:
         _print_accounts(ledger.accounts, form)
 
 
@@ -88,6 +89,7 @@ def add_analyst(
     address: Address,
     analyst: Annotated[str, typer.Argument(help="NAME:EPSILON:DELTA, such as ann:0.5:1e-8.")],
     dataset: DatasetOption = None,
+    witness: WitnessOption = None,
     form: FormatOption = Format.AUTO,
 ) -> None:
     """Open a budget for an analyst under a data set's, before that analyst has been answered anything.
@@ -98,7 +100,7 @@ def add_analyst(
     """
     from crestline.ledger.ledger import Ledger
 
-    with Ledger.open(address, dataset=dataset) as ledger:
+    with Ledger.open(address, dataset=dataset, witness=witness) as ledger:
         ledger.add_analyst(*_parse_analyst_budget(analyst, ledger.budget))
         _print_accounts(ledger.accounts, form)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from operator import or_
@@ -14,12 +15,16 @@ import typer
 from crestline.question_fields import FIELDS, Face, QuestionField, ValueKind, fields_of
 
 if TYPE_CHECKING:
+    from crestline.ledger.ledger import Ledger
     from crestline.sources.files.s3 import S3
 
 TableOption = Annotated[str | None, typer.Option(help="The table, with a database.")]
 DatasetOption = Annotated[str | None, typer.Option(help="The data set in the ledger, where there are several.")]
 LedgerOption = Annotated[str | None, typer.Option(help="Charge the answer to this ledger (a file or database URL).")]
 AnalystOption = Annotated[str | None, typer.Option(help="The analyst in the ledger who pays.")]
+WitnessOption = Annotated[
+    str | None, typer.Option(help="Where the ledger's checksum is kept (default: $CRESTLINE_WITNESS).")
+]
 PlotOption = Annotated[str | None, typer.Option(help="Also draw it; the name ends in .svg, .png or .pdf.")]
 
 _STORE = {
@@ -83,6 +88,15 @@ def with_store_options(command: Command) -> Command:
         return partial(as_s3_source, **{name.removeprefix("s3_"): value for name, value in given.items()})
 
     return _with_options("in_store", options, in_store)(command)
+
+
+def open_paying_ledger(
+    address: str | None, dataset: str | None, witness: str | None
+) -> AbstractContextManager[Ledger | None]:
+    """The ledger that pays, closed at the end; None where no address is given."""
+    from crestline.ledger.ledger import Ledger
+
+    return nullcontext() if address is None else Ledger.open(address, dataset=dataset, witness=witness)
 
 
 def _with_options(

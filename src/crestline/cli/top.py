@@ -13,6 +13,8 @@ from crestline.cli.options import (
     LedgerOption,
     PlotOption,
     TableOption,
+    WitnessOption,
+    open_paying_ledger,
     with_question_options,
     with_store_options,
 )
@@ -39,6 +41,7 @@ def top(
     table: TableOption = None,
     in_store: Callable[[str | list[str]], object],
     ledger: LedgerOption = None,
+    witness: WitnessOption = None,
     dataset: DatasetOption = None,
     analyst: AnalystOption = None,
     data_version: Annotated[
@@ -64,12 +67,11 @@ def top(
     if plot is not None:
         check_can_draw(plot)
     asked = in_store(source[0] if len(source) == 1 else source)  # a shell expands logs/*.parquet to several paths
-    with show_progress("The engine counts"):
+    with open_paying_ledger(ledger, dataset, witness) as payer, show_progress("The engine counts"):
         answer = top_k(
             asked,
             table=table,
-            ledger=ledger,
-            dataset=dataset,
+            ledger=payer,
             analyst=analyst,
             version=data_version,
             **cast("QuestionFields", question),
