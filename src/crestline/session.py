@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
 
 from crestline.answer.answer import Answer
 from crestline.answer_key import Identity, check_version, find_stored
@@ -28,6 +28,7 @@ from crestline.sources.pool import Pool
 from crestline.words import LONGEST_DESCRIPTION, LONGEST_TITLE, NO_WORDS, Words, check_text
 
 if TYPE_CHECKING:
+    from crestline.client.remote import RemoteConnection
     from crestline.ledger.storage.store import Store
     from crestline.reports.report import ReportRun
     from crestline.sql_questions.result import SqlResult
@@ -94,6 +95,8 @@ def top_k(
         SourceError: The source cannot be reached, or failed.
         LedgerError: The ledger cannot be read or written.
     """
+    if ledger is None and (analyst is not None or dataset is not None):
+        raise ParameterError("analyst and dataset are names in a ledger: give ledger, too, or leave them out")
     parsed, rows = Question.from_fields(question), open_source(source, table=table)
     payer = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger, dataset=dataset)
     try:
@@ -196,15 +199,32 @@ def _join_options(fields: QuestionFields, options: Mapping[str, object]) -> Ques
     return cast("QuestionFields", {**options, **fields})
 
 
-def connect(source: object, *, ledger: Address | None = None) -> Connection:
+@overload
+def connect(source: str, *, token: str) -> RemoteConnection: ...
+@overload
+def connect(source: object, *, ledger: Address | None = None) -> Connection: ...
+def connect(
+    source: object, *, ledger: Address | None = None, token: str | None = None
+) -> Connection | RemoteConnection:
     """Connect to data whose questions are charged to one ledger; nothing is opened before a data set is asked for.
 
     Args:
-        source: Database URL, or a file or table as in `top_k`.
+        source: Database URL, or a file or table as in `top_k`; with `token`, the address of a service.
         ledger: Path of a SQLite file, or address of a PostgreSQL database. Without it, charges are recorded in memory,
             for all data sets of the connection, and lost with it.
+        token: Token for a service, which has a ledger of its own.
+
+    Raises:
+        ParameterError: The address of the service or the token is not usable.
     """
-    return Connection(source, ledger)
+    if token is None:
+        return Connection(source, ledger)
+    if ledger is not None:
+        raise ParameterError("a service has a ledger of its own: leave ledger out")
+    from crestline.client.http import Service
+    from crestline.client.remote import RemoteConnection
+
+    return RemoteConnection(Service.open(str(source), token))
 
 
 @dataclass(frozen=True, repr=False)
