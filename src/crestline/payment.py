@@ -39,11 +39,6 @@ class Charging(Protocol):
         ...
 
 
-def create_charging(ledger: Ledger | None, analyst: str | None, reserved: int | None = None) -> Charging:
-    """Charging to this ledger, or to none; `reserved` is the number of a reservation made ahead."""
-    return NoLedger() if ledger is None else LedgerCharging(ledger, analyst, reserved)
-
-
 @dataclass(frozen=True)
 class NoLedger:
     """Charging without a ledger: nothing is stored, reserved or billed."""
@@ -61,6 +56,9 @@ class NoLedger:
         return None
 
 
+NO_LEDGER = NoLedger()
+
+
 @dataclass(frozen=True)
 class LedgerCharging:
     """Charging to a ledger, on the account of an analyst (None: the data set's own).
@@ -69,7 +67,7 @@ class LedgerCharging:
     """
 
     ledger: Ledger
-    analyst: str | None
+    analyst: str | None = None
     reserved: int | None = None
 
     def find(self, identity: Identity) -> Answer | None:
@@ -112,6 +110,7 @@ class LedgerCharging:
         settled = self.ledger.settlement(receipt, cost, answer=answer.to_dict())
         return replace(
             answer,
+            number=receipt.analyst_number,
             bill=_build_bill(self.ledger, receipt.analyst_number, receipt.reserved, settled.paid, settled.balance),
         )
 
@@ -123,7 +122,7 @@ class LedgerCharging:
 
 def as_free_answer(stored: StoredAnswer) -> Answer:
     """A stored answer, marked as served again at no cost."""
-    return replace(Answer.from_dict(stored.answer), stored=True)
+    return replace(Answer.from_dict(stored.answer), stored=True, number=stored.analyst_number)
 
 
 def is_ahead_for(held: Entry, identity: Identity) -> bool:

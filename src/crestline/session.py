@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from crestline.answer.answer import Answer
 from crestline.answer_key import Identity, check_version, find_stored
-from crestline.ask import ask
+from crestline.ask import ask, create_charging
 from crestline.errors import QuestionError
 from crestline.exact_numbers import Exact, whole_number
 from crestline.ledger.budget import Budget
@@ -97,7 +97,8 @@ def top_k(
     try:
         now = None if payer is None else payer.now()
         prepared = prepare(parsed, budget=_paying_budget(payer, analyst), limits=rows.limits, now=now)
-        return ask(prepared, source=rows, entropy=entropy or system(), ledger=payer, analyst=analyst, version=version)
+        charge = create_charging(payer, analyst=analyst)
+        return ask(prepared, source=rows, entropy=entropy or system(), charge=charge, version=version)
     finally:
         if payer is not None and payer is not ledger:
             payer.close()
@@ -327,8 +328,7 @@ class Dataset:
             self._prepare_question(question, analyst),
             source=self.source,
             entropy=self.entropy,
-            ledger=self.ledger,
-            analyst=analyst,
+            charge=create_charging(self.ledger, analyst=analyst),
             version=self.version,
         )
         return answer.replace_fields(title=answer.question.words(self.words))

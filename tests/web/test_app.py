@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from crestline.config import load_config
 from crestline.errors import CrestlineError, EngineDefect, LedgerError, SourceError, SourceUnavailable, StatementTimeout
 from crestline.ledger.budget import Budget
 from crestline.ledger.storage.database import Database
@@ -22,7 +23,6 @@ from crestline.sources.table import TableSource
 from crestline.sources.wrappers import PerQuestionSource
 from crestline.web.app import create_app
 from crestline.web.service_state import open_state
-from crestline.web.settings.reader import load_config
 from tests.patience import PATIENCE
 from tests.web.conftest import CONFIG, Service, started
 

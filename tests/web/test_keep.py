@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from crestline.config import load_config
 from crestline.errors import ParameterError
 from crestline.question import Question
 from crestline.randomness.entropy import system
+from crestline.serving import ServedSource
 from crestline.sources.memory_copy import CachedSource
 from crestline.sources.pool import Pool
 from crestline.web.permissions import Caller, ask_as_json
-from crestline.web.service_state import ServedSource, ServiceState, open_state
-from crestline.web.settings.reader import load_config
+from crestline.web.service_state import ServiceState, open_state
 
 CONFIG = """\
 ledger = "ledger.db"

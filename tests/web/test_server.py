@@ -13,10 +13,10 @@ import httpx
 import pytest
 import uvicorn
 
+from crestline.config import load_config
 from crestline.web import middleware, server
 from crestline.web.app import create_app
 from crestline.web.service_state import open_state
-from crestline.web.settings.reader import load_config
 from tests.patience import PATIENCE
 
 HEAD = b"POST /v1/datasets/loans/top HTTP/1.1\r\nHost: here\r\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from crestline.errors import BudgetError, BudgetMismatch, LedgerError, ParameterError
@@ -16,7 +16,7 @@ from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import Entry, canonical_json
 from crestline.ledger.periods import PeriodCharge
-from crestline.ledger.receipt import Clock, LedgerRequest, Receipt, ReserveOptions, Settlement, StoredAnswer
+from crestline.ledger.receipt import Clock, LedgerRequest, Receipt, ReserveOptions, Settlement, StoredAnswer, utc_now
 from crestline.ledger.verify import Verification
 from crestline.periods.calendar import Periods
 
@@ -29,10 +29,6 @@ PATIENCE = 30.0  # seconds to wait for a lock unless told otherwise
 Address = str | os.PathLike[str]
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class OpenOptions(TypedDict, total=False):
     """How a ledger is opened; `Ledger.open` says what each means."""
 
@@ -41,7 +37,7 @@ class OpenOptions(TypedDict, total=False):
     witness: Address | None
 
 
-_with_opening = with_typed_dict_signature(OpenOptions, {"clock": _utc_now, "timeout": PATIENCE})
+_with_opening = with_typed_dict_signature(OpenOptions, {"clock": utc_now, "timeout": PATIENCE})
 
 
 class Ledger:
@@ -140,7 +136,7 @@ class Ledger:
 
     @classmethod
     def in_memory(
-        cls, budget: Budget, *, dataset: str = DEFAULT, user: str | None = None, clock: Clock = _utc_now
+        cls, budget: Budget, *, dataset: str = DEFAULT, user: str | None = None, clock: Clock = utc_now
     ) -> Ledger:
         """A ledger that ends with the process: for one question, and for demonstrations."""
         from crestline.ledger.storage.store import Store
@@ -377,7 +373,7 @@ def _choose_dataset(store: Store, dataset: str | None) -> str:
 def _open_store(
     make: Callable[[Address, Clock, float, Address | None], Store],
     address: Address,
-    clock: Clock = _utc_now,
+    clock: Clock = utc_now,
     timeout: float = PATIENCE,
     witness: Address | None = None,
 ) -> Store:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeAlias, TypedDict
 
 from crestline.errors import BudgetExhausted
@@ -14,6 +14,11 @@ from crestline.ledger.entries import Draft, Entry, answer_key
 from crestline.ledger.periods import PeriodCharge
 
 Clock: TypeAlias = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    """The time now, in UTC."""
+    return datetime.now(UTC)
 
 
 class ReserveOptions(TypedDict, total=False):

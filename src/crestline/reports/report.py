@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from crestline.answer.answer import Answer
 from crestline.answer.count_intervals import Interval
-from crestline.ask import ask, reservation_for_question, reserve_ahead
+from crestline.ask import ask, create_charging, reservation_for_question, reserve_ahead
 from crestline.errors import BudgetExhausted, ParameterError, QuestionError, SourceError
 from crestline.exact_numbers import whole_number
 from crestline.histogram.label_order import Label
@@ -282,9 +282,8 @@ class _ReportRunner:
                 prepared,
                 source=self.source,
                 entropy=self.entropy,
-                ledger=self.ledger,
+                charge=create_charging(self.ledger, reserved=reserved),
                 version=self.report.version(label),
-                reserved=reserved,
             )
         except (BudgetExhausted, SourceError) as error:
             return Edition(label, "missed", reason=str(error))

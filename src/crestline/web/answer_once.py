@@ -12,6 +12,7 @@ from crestline.question import Question
 from crestline.randomness.entropy import system
 from crestline.web.permissions import Caller, ask_as_json
 from crestline.web.problems import Problem, problem_of
+from crestline.web.requests.cancellation import Ticket
 from crestline.web.requests.idempotency import CONFLICT, RequestResult
 from crestline.web.service_state import ServedDataset, ServiceState
 
@@ -26,12 +27,13 @@ class QueuedQuestion:
     key: str | None
 
 
-def answer_once(state: ServiceState, caller: Caller, name: str, question: Question, key: str | None) -> dict[str, Any]:
+def answer_once(state: ServiceState, asked: QueuedQuestion, ticket: Ticket) -> dict[str, Any]:
     """The answer as JSON, or a `Problem`. With a key, a question that is sent again is not paid again."""
+    caller, name, question, key = asked.caller, asked.dataset, asked.question, asked.key
     served = caller.dataset(state, name)
 
     def run_question() -> RequestResult:
-        return _run_question(state, served, caller, question)
+        return _run_question(state, served, asked, ticket)
 
     result = (
         run_question()
@@ -58,21 +60,18 @@ async def answer_from_queue(
     served = question.caller.dataset(state, question.dataset)
     issued = state.tickets.open_ticket(question.caller.person.name, question.key)
     with served.metrics.question() as answers, issued as ticket:
-        body = await served.queue.run_in_turn(
-            lambda: answer_once(state, question.caller, question.dataset, question.question, question.key),
-            has_left,
-            ticket,
-        )
+        body = await served.queue.run_in_turn(lambda: answer_once(state, question, ticket), has_left, ticket)
         answers.append(body)
         return body
 
 
-def _run_question(state: ServiceState, dataset: ServedDataset, caller: Caller, question: Question) -> RequestResult:
+def _run_question(state: ServiceState, dataset: ServedDataset, sent: QueuedQuestion, ticket: Ticket) -> RequestResult:
     """The answer, or the refusal; a refusal that cannot have cost anything is not kept."""
+    caller, question, limits = sent.caller, sent.question, state.config.limits
     asked = (caller.person.name, dataset.config.name, question)
     try:
         _refuse_repeated_timeout(state.timeouts.wait(*asked))
-        return RequestResult(200, ask_as_json(dataset, caller, question, state.config.limits, system()))
+        return RequestResult(200, ask_as_json(dataset, caller, question, limits, system(), ticket.charge))
     except CrestlineError as error:
         if isinstance(error, EngineDefect):
             state.metrics.count_defect(error.kind)

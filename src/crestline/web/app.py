@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 
 from crestline import __version__
 from crestline.errors import CrestlineError
+from crestline.ledger.receipt import utc_now
 from crestline.ledger.report import account_decimals
 from crestline.question import Question, QuestionFields
 from crestline.sql_questions.statement import Kind
@@ -31,7 +32,6 @@ from crestline.web.permissions import Caller, shares_left, stored_answer_json
 from crestline.web.problems import Problem, forbidden_problem, problem_of
 from crestline.web.requests.access_log import AccessLog
 from crestline.web.service_state import ServedDataset, ServiceState
-from crestline.web.utc_clock import utc_now
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": Error, "description": words}

@@ -19,14 +19,13 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from crestline.config import Config, load_config
 from crestline.errors import CrestlineError
+from crestline.ledger.receipt import utc_now
 from crestline.web.app import create_app
-from crestline.web.config import Config
 from crestline.web.metrics import FOLDER
 from crestline.web.requests.access_log import AccessLog, to_standard_output
 from crestline.web.service_state import open_state, reopen_state
-from crestline.web.settings.reader import load_config
-from crestline.web.utc_clock import utc_now
 from crestline.web.workers import Workers, listening_marker, serving_marker
 
 SECONDS_TO_SEND = 10.0

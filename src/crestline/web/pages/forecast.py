@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
+from crestline.config import PublicFacts
 from crestline.errors import CrestlineError
 from crestline.histogram.view_kinds import SLOTS
 from crestline.mechanisms.catalogue import CATALOGUE, CatalogueEntry
@@ -18,7 +19,6 @@ from crestline.prepare.auto_rules import BOUNDED, FEW_ITEMS, KNOWN_CONTRIBUTION,
 from crestline.price.price import Price, paying_account, price
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
-from crestline.web.config import PublicFacts
 from crestline.web.permissions import Caller, prepare_permitted
 from crestline.web.service_state import ServiceState
 
@@ -79,7 +79,9 @@ def forecast(
     served = caller.dataset(state, name)
 
     def prepare(asked: Question) -> Prepared:
-        return prepare_permitted(served, caller, asked, state.config.limits)
+        prepared = prepare_permitted(served, caller, asked, state.config.limits)
+        served.source.check(prepared.question, prepared.view)
+        return prepared
 
     ready = prepare(question)
     parts, seen = (

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
 from crestline.web.problems import Problem
-from crestline.web.requests.cancellation import Ticket, set_current_ticket
+from crestline.web.requests.cancellation import Ticket
 from crestline.web.requests.cancellation import asker_gone_problem as asker_gone
 
 if TYPE_CHECKING:
@@ -101,7 +101,6 @@ class QuestionQueue:
             if self._closed:
                 raise _closing_problem()
             ticket.begun = True
-            set_current_ticket(ticket)
             return await anyio.to_thread.run_sync(question, limiter=anyio.CapacityLimiter(1))
         finally:
             threads.release_on_behalf_of(waiting)
