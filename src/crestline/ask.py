@@ -16,6 +16,7 @@ from crestline.answer.count_intervals import count_intervals
 from crestline.answer.group_answers import GroupItems, flatten_groups
 from crestline.answer.warnings import with_warnings
 from crestline.answer_key import Identity
+from crestline.deadline import settle_charged
 from crestline.errors import NotSent, SourceUnavailable, mark_charged
 from crestline.ledger.entries import Entry
 from crestline.ledger.ledger import Ledger
@@ -86,10 +87,10 @@ def _ask(
             with mark_charged(), track_sending():
                 selection = _select(prepared, connected, entropy)
         except NotSent:
-            with mark_charged():
+            with mark_charged(), settle_charged():
                 charge.void(receipt)
             raise SourceUnavailable("the database was lost before the question was sent to it") from None
-    with mark_charged():
+    with mark_charged(), settle_charged():
         answer = with_warnings(_answer(prepared, selection, source, entropy), prepared.users)
         return charge.settle(receipt, prepared.settlement_cost(selection), answer)
 

@@ -75,7 +75,7 @@ class OpenDataset:
 
 def open_store(config: Config, clock: Clock = utc_now) -> Store:
     """Open the ledger of a configuration; create it if there is none."""
-    return Store.create(config.ledger, clock, _LOCK_SECONDS, config.witness)
+    return Store.create(config.ledger, clock, min(_LOCK_SECONDS, float(config.limits.seconds)), config.witness)
 
 
 @contextmanager

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from tests.patience import PATIENCE
 from tests.web.processes import environment
 

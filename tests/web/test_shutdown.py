@@ -14,7 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from crestline.web.server import SETTLING
+from crestline.web.middleware import SETTLING
 from tests.patience import PATIENCE
 from tests.servers import empty_database
 from tests.web.processes import Server, serving, write_service

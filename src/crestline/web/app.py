@@ -72,7 +72,12 @@ def create_app(state: ServiceState) -> FastAPI:
     app.include_router(api)
     app.include_router(open_to_all)
     app.include_router(pages)
-    app.add_middleware(Middleware, metrics=state.metrics, journal=AccessLog(utc_now))
+    app.add_middleware(
+        Middleware,
+        metrics=state.metrics,
+        journal=AccessLog(utc_now),
+        deadline=lambda: app.state.service.config.limits.seconds,
+    )
     app.add_exception_handler(Problem, _handle_problem)
     app.add_exception_handler(CrestlineError, _handle_refusal)
     app.add_exception_handler(RequestValidationError, _handle_invalid_request)

@@ -24,6 +24,7 @@ from crestline.errors import CrestlineError
 from crestline.ledger.receipt import utc_now
 from crestline.web.app import create_app
 from crestline.web.metrics import FOLDER
+from crestline.web.middleware import SETTLING
 from crestline.web.requests.access_log import AccessLog, to_standard_output
 from crestline.web.service_state import open_state, reopen_state
 from crestline.web.workers import Workers, listening_marker, serving_marker
@@ -33,9 +34,6 @@ SECONDS_TO_SEND = 10.0
 
 CONNECTIONS = 1000
 """More at once are refused with 503."""
-
-SETTLING = 10
-"""On SIGTERM a question may end within `limits.seconds`, and be settled within so many more; then the process ends."""
 
 Handler: TypeAlias = Callable[[int, FrameType | None], object] | int | None
 

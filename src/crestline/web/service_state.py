@@ -151,4 +151,4 @@ def _open_source(config: Config, part: DatasetConfig, metrics: DatasetMetrics, c
 
 def _build_queue(config: Config, metrics: DatasetMetrics) -> QuestionQueue:
     limits = config.limits
-    return QuestionQueue(limits.connections, limits.waiting, float(limits.seconds), metrics.track_wait)
+    return QuestionQueue(limits.connections, limits.waiting, limits.seconds / 2, metrics.track_wait)

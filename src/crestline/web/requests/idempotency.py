@@ -18,7 +18,8 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from crestline.errors import was_charged
+from crestline.deadline import seconds_left, settle_charged
+from crestline.errors import LedgerError, was_charged
 from crestline.ledger.entries import canonical_json, utc_text
 from crestline.ledger.storage.books import Books
 from crestline.ledger.storage.database import Database
@@ -66,9 +67,11 @@ class KeyedRequests:
                 result = run()
             except Exception as error:
                 if not was_charged(error):  # the key is free again
-                    self._database.write(lambda books: _delete_key(books.connection, name))
+                    with settle_charged():
+                        self._database.write(lambda books: _delete_key(books.connection, name))
                 raise
-            self._database.write(lambda books: _store_result(books.connection, name, result))
+            with settle_charged():
+                self._database.write(lambda books: _store_result(books.connection, name, result))
             return result
 
     def set_days(self, days: int) -> None:
@@ -119,8 +122,12 @@ class KeyedRequests:
             own, users = self._waiting.get(name, (threading.Lock(), 0))
             self._waiting[name] = (own, users + 1)
         try:
-            with own:
+            if not own.acquire(timeout=min(seconds_left(), threading.TIMEOUT_MAX)):
+                raise LedgerError("the request with the same key took too long")
+            try:
                 yield
+            finally:
+                own.release()
         finally:
             with self._guard:
                 own, users = self._waiting.pop(name)

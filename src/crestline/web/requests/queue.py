@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
+from crestline.deadline import seconds_left
 from crestline.web.problems import Problem
 from crestline.web.requests.cancellation import Ticket
 from crestline.web.requests.cancellation import asker_gone_problem as asker_gone
@@ -91,7 +92,7 @@ class QuestionQueue:
         import anyio.to_thread
 
         threads = self._thread_limiter()
-        with self._place(), anyio.move_on_after(self._seconds) as waiting:
+        with self._place(), anyio.move_on_after(seconds_left(self._seconds)) as waiting:
             await threads.acquire_on_behalf_of(waiting)
         if waiting.cancelled_caught:
             raise busy_problem("This data set was busy for too long.")
