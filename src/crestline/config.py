@@ -353,11 +353,13 @@ class Limits(Section):
     Attributes:
         passes: 1: every question reads its table in one pass; 0: as many as it takes.
         connections: Connections of a data set that are open at once.
+        free_seconds: Processor seconds a minute for the forecasts and the refused questions of one token.
         waiting: Questions that may wait: for a connection, and for their turn in this process.
         key_days: Days for which an idempotency key is remembered.
     """
 
     requests_per_minute: Positive = 60
+    free_seconds: Positive = 15
     k: Positive = 200
     k_bar: Positive = 20_000
     seconds: Positive = 60

@@ -169,8 +169,9 @@ def test_a_warehouse_that_never_answers_does_not_keep_it_and_what_was_sent_stays
                 assert ends(server, 20) in ENDED
             finally:
                 os.kill(backend, signal.SIGCONT)
-        with pytest.raises((ConnectionError, OSError)):
-            asked.result(PATIENCE)
+        status, _, body = asked.result(PATIENCE)
+        assert (status, body["error"]["code"]) == (503, "source_unavailable")
+        assert "stays charged" in body["error"]["message"]
     assert_exact(ledger, settled=0, lost=1)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from crestline.errors import CrestlineError, EngineDefect, StatementTimeout
 from crestline.question import Question
@@ -15,6 +17,8 @@ from crestline.web.problems import Problem, problem_of
 from crestline.web.requests.cancellation import Ticket
 from crestline.web.requests.idempotency import CONFLICT, RequestResult
 from crestline.web.service_state import ServedDataset, ServiceState
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ def answer_once(state: ServiceState, asked: QueuedQuestion, ticket: Ticket) -> d
     if isinstance(result, str):
         raise _idempotency_problem(result)
     if result.status >= 400:
-        raise Problem(result.status, **result.body, wait=result.wait)
+        raise Problem(result.status, **result.body, wait=result.wait, reason=result.reason)
     body: dict[str, Any] = result.body
     return body
 
@@ -57,6 +61,7 @@ async def answer_from_queue(
     state: ServiceState, question: QueuedQuestion, has_left: Callable[[], Awaitable[bool]]
 ) -> dict[str, Any]:
     """The same, in the queue of its data set."""
+    _refuse_free_work(state, question.caller)
     served = question.caller.dataset(state, question.dataset)
     issued = state.tickets.open_ticket(question.caller.person.name, question.key)
     with served.metrics.question() as answers, issued as ticket:
@@ -65,10 +70,45 @@ async def answer_from_queue(
         return body
 
 
+async def run_unpaid(
+    state: ServiceState,
+    caller: Caller,
+    dataset: str,
+    work: Callable[[], Result],
+    has_left: Callable[[], Awaitable[bool]],
+) -> Result:
+    """What `work` gives, run in the queue of a data set; its processor time counts as unpaid work of the token."""
+    _refuse_free_work(state, caller)
+
+    def run() -> Result:
+        with _count_unpaid(state, caller):
+            return work()
+
+    return await caller.dataset(state, dataset).queue.run_in_turn(run, has_left)
+
+
+@contextmanager
+def _count_unpaid(state: ServiceState, caller: Caller) -> Iterator[None]:
+    begun = time.thread_time()
+    try:
+        yield
+    finally:
+        state.free_work.take(caller.token, time.thread_time() - begun)
+
+
+def _refuse_free_work(state: ServiceState, caller: Caller) -> None:
+    """Refuse more work of a token whose forecasts and refused questions took the processor for too long."""
+    wait = state.free_work.wait(caller.token, 0.0)
+    if wait:
+        message = "Forecasts and refused questions of this token took too much time of the processor."
+        raise Problem(429, "too_many_requests", message, wait=math.ceil(wait))
+
+
 def _run_question(state: ServiceState, dataset: ServedDataset, sent: QueuedQuestion, ticket: Ticket) -> RequestResult:
     """The answer, or the refusal; a refusal that cannot have cost anything is not kept."""
     caller, question, limits = sent.caller, sent.question, state.config.limits
     asked = (caller.person.name, dataset.config.name, question)
+    begun = time.thread_time()
     try:
         _refuse_repeated_timeout(state.timeouts.wait(*asked))
         return RequestResult(200, ask_as_json(dataset, caller, question, limits, system(), ticket.charge))
@@ -80,7 +120,9 @@ def _run_question(state: ServiceState, dataset: ServedDataset, sent: QueuedQuest
         problem = problem_of(error)
     except Problem as refusal:
         problem = refusal
-    return RequestResult(problem.status, problem.to_json(), may_be_stored=problem.charged, wait=problem.wait)
+    if not problem.charged:
+        state.free_work.take(caller.token, time.thread_time() - begun)
+    return RequestResult(problem.status, problem.to_json(), problem.charged, problem.wait, problem.reason)
 
 
 def _refuse_repeated_timeout(wait: float) -> None:

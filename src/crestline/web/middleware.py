@@ -77,6 +77,8 @@ class Middleware:
             self._metrics.count_response(route, started or 500)
             known = {"request_id": number, "analyst": state.get("analyst"), "route": route, "status": started or 500}
             told = {**known, "error": error or state.get("error")}
+            if state.get("reason"):
+                told["reason"] = state["reason"]
             self._journal.write(told, time.perf_counter() - begun)
 
 

@@ -19,6 +19,7 @@ from crestline.sources import Source
 from crestline.web.access.rate_limit import RateLimit
 from crestline.web.access.sessions import Sessions
 from crestline.web.metrics import DatasetMetrics, Metrics
+from crestline.web.readiness import Readiness
 from crestline.web.requests.cancellation import Tickets
 from crestline.web.requests.idempotency import KeyedRequests
 from crestline.web.requests.prepared_cache import PreparedCache
@@ -50,8 +51,10 @@ class ServiceState:
 
     config       the configuration it was opened with
     datasets     every data set by its name, ready to be asked
+    free_work        processor time that each token has used for nothing that was paid
     tokens, sessions, requests    who may ask, who is signed in, which requests were answered before
     rate_limit, metrics, timeouts    what is counted in this process
+    readiness        whether questions can be answered
     store, tables    the ledger, and the service's own tables beside it
     tickets          the questions that wait or run in this process
     """
@@ -61,11 +64,13 @@ class ServiceState:
     tokens: Tokens
     requests: KeyedRequests
     rate_limit: RateLimit
+    free_work: RateLimit
     metrics: Metrics
     sessions: Sessions
     timeouts: RecentTimeouts
     store: Store
     tables: Database
+    readiness: Readiness
     tickets: Tickets = field(default_factory=Tickets)
 
     def close(self) -> None:
@@ -101,11 +106,13 @@ def open_state(
         tokens,
         KeyedRequests(tables, clock, config.limits.key_days),
         RateLimit(config.limits.requests_per_minute, seconds),
+        RateLimit(config.limits.free_seconds, seconds),
         metrics,
         Sessions(store, keys, tokens),
         RecentTimeouts(seconds),
         store,
         tables,
+        Readiness(tables),
     )
 
 
@@ -131,15 +138,18 @@ def reopen_state(state: ServiceState, config: Config) -> ServiceState:
         for name, part in config.datasets.items()
     }
     limit = state.rate_limit.with_limit(config.limits.requests_per_minute)
+    free = state.free_work.with_limit(config.limits.free_seconds)
     keys = Keys.read_or_create(config.key_file, state.store)
     tokens = Tokens(state.store, keys)
     sessions = Sessions(state.store, keys, tokens)
-    return replace(state, config=config, datasets=served, rate_limit=limit, tokens=tokens, sessions=sessions)
+    return replace(
+        state, config=config, datasets=served, rate_limit=limit, free_work=free, tokens=tokens, sessions=sessions
+    )
 
 
 def _is_unchanged(state: ServiceState, config: Config, name: str) -> bool:
     """Whether a data set can be asked as before: its own settings, and what limits a question, are the same."""
-    shared = {"requests_per_minute": 1, "key_days": 1}
+    shared = {"requests_per_minute": 1, "free_seconds": 1, "key_days": 1}
     old, new = (one.limits.model_copy(update=shared) for one in (state.config, config))
     return state.config.datasets[name] == config.datasets.get(name) and old == new
 

@@ -7,7 +7,6 @@ import secrets
 from typing import TypeAlias, cast
 
 from fastapi import APIRouter, Request
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from crestline.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
@@ -16,7 +15,7 @@ from crestline.question import AUTO, Question, QuestionFields
 from crestline.question_fields import FIELDS, MOST_COLUMNS, Face, QuestionField, ValueKind, fields_of
 from crestline.randomness.entropy import system
 from crestline.sources.expression import where
-from crestline.web.answer_once import QueuedQuestion, answer_from_queue
+from crestline.web.answer_once import QueuedQuestion, answer_from_queue, run_unpaid
 from crestline.web.pages.ask_view import FormState, ask_page
 from crestline.web.pages.forecast import PER_USER, forecast, offered_mechanisms
 from crestline.web.pages.forecast_view import forecast_section
@@ -53,7 +52,11 @@ async def submit_question(request: Request, name: str, state: CurrentState, call
             )
             return RedirectResponse(f"/answers/{body['id']}", 303)
         guess = _guessed_data(form, dataset)
-        said = forecast_section(await run_in_threadpool(forecast, state, caller, name, question, guess, system()))
+        gone = request.is_disconnected
+        table = await run_unpaid(
+            state, caller, name, lambda: forecast(state, caller, name, question, guess, system()), gone
+        )
+        said = forecast_section(table)
     except (CrestlineError, Problem) as error:
         problem = error if isinstance(error, Problem) else problem_of(error)
         words, status = _refusal(problem), problem.status

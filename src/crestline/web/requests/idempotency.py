@@ -34,6 +34,7 @@ class RequestResult:
     body: dict[str, Any]
     may_be_stored: bool = True
     wait: int | None = None
+    reason: str | None = None  # for the log; it is not stored
 
 
 CONFLICT = "conflict"
