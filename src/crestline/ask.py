@@ -20,6 +20,7 @@ from crestline.deadline import settle_charged
 from crestline.errors import NotSent, SourceUnavailable, mark_charged
 from crestline.ledger.entries import Entry
 from crestline.ledger.ledger import Ledger
+from crestline.ledger.receipt import RequestKey
 from crestline.mechanisms.selection import GroupSelections, Selection, as_unordered, rank_by_counts
 from crestline.payment import NO_LEDGER, Charging, LedgerCharging, is_ahead_for
 from crestline.prepare import Prepared
@@ -56,7 +57,7 @@ def ask(
 
     Returns:
         The answer with the asker's own number, or the stored answer to the same question on the same version of the
-        data.
+        data; one that is being given for the same account is waited for.
 
     Raises:
         QuestionError: The source cannot answer the question; nothing is charged.
@@ -65,6 +66,7 @@ def ask(
             charged.
         SourceError: The source failed; the reservation stays charged (`errors.was_charged`).
         LedgerError: The ledger cannot be read or written.
+        RequestRefused: The key of the request is that of another question, or of one that lost its answer.
     """
     with use_cache_of(asker):
         return _ask(prepared, source, charge, Identity(prepared, source, entropy, version), before_charge)
@@ -90,36 +92,45 @@ def _ask(
             with mark_charged(), settle_charged():
                 charge.void(receipt)
             raise SourceUnavailable("the database was lost before the question was sent to it") from None
-    with mark_charged(), settle_charged():
-        answer = with_warnings(_answer(prepared, selection, source, entropy), prepared.users)
-        return charge.settle(receipt, prepared.settlement_cost(selection), answer)
+        except BaseException:
+            charge.note_lost(receipt)
+            raise
+    try:
+        with mark_charged(), settle_charged():
+            answer = with_warnings(_answer(prepared, selection, source, entropy), prepared.users)
+            return charge.settle(receipt, prepared.settlement_cost(selection), answer)
+    except BaseException:
+        charge.note_lost(receipt)
+        raise
 
 
-def create_charging(ledger: Ledger | None, *, analyst: str | None = None, reserved: int | None = None) -> Charging:
+def create_charging(
+    ledger: Ledger | None, *, analyst: str | None = None, request: RequestKey | None = None
+) -> Charging:
     """The account that pays for an answer.
 
     Args:
         ledger: Ledger that pays; None charges nothing.
         analyst: Analyst who pays; None charges the data set's own account.
-        reserved: Number of a reservation of `reserve_ahead`; it pays if it was made for the same question.
+        request: Key under which the question is asked once, by all processes that share the ledger; a reservation of
+            `reserve_ahead` under this key pays.
     """
-    return NO_LEDGER if ledger is None else LedgerCharging(ledger, analyst, reserved)
+    return NO_LEDGER if ledger is None else LedgerCharging(ledger, analyst, request)
 
 
-def reservation_for_question(
-    held: Entry | None, prepared: Prepared, *, source: Source, entropy: Entropy, ledger: Ledger, version: str
-) -> int | None:
-    """Number of a reservation made ahead, if it is for this question; one for another question is given back."""
-    if held is None or is_ahead_for(held, Identity(prepared, source, entropy, version)):
-        return None if held is None else held.sequence
-    ledger.give_back(held)
-    return None
+def is_reserved_for(held: Entry, prepared: Prepared, *, source: Source, entropy: Entropy, version: str) -> bool:
+    """Whether a reservation that was made ahead is for this question."""
+    return is_ahead_for(held, Identity(prepared, source, entropy, version))
 
 
-def reserve_ahead(prepared: Prepared, *, source: Source, entropy: Entropy, ledger: Ledger, version: str) -> int:
-    """Reserve the cost of a question that is asked later, and return the number of the reservation; no row is read."""
+def reserve_ahead(
+    prepared: Prepared, *, source: Source, entropy: Entropy, ledger: Ledger, version: str, request: RequestKey
+) -> int:
+    """Reserve the cost of a question that is asked later under a key, and return the number of the reservation, which
+    may have been made before; no row is read."""
     source.check(prepared.question, prepared.view)
-    return LedgerCharging(ledger, None).reserve_ahead(prepared, Identity(prepared, source, entropy, version)).number
+    identity = Identity(prepared, source, entropy, version)
+    return LedgerCharging(ledger, None, request).reserve_ahead(prepared, identity)
 
 
 def _select(prepared: Prepared, source: Source, entropy: Entropy) -> Selection | GroupSelections:

@@ -355,7 +355,6 @@ class Limits(Section):
         connections: Connections of a data set that are open at once.
         free_seconds: Processor seconds a minute for the forecasts and the refused questions of one token.
         waiting: Questions that may wait: for a connection, and for their turn in this process.
-        key_days: Days for which an idempotency key is remembered.
     """
 
     requests_per_minute: Positive = 60
@@ -365,7 +364,6 @@ class Limits(Section):
     seconds: Positive = 60
     connections: Positive = 4
     waiting: Positive = 64
-    key_days: Positive = 30
     passes: Literal[0, 1] = 0
 
 
@@ -378,6 +376,7 @@ class Config(Section):
         key: File of the key that signs tokens and sessions, if it is not beside the configuration.
         datasets, analysts, reports: By name.
         limits: What one request may ask for.
+        mcp_hosts: Names under which agents reach the service, besides those of this machine.
     """
 
     ledger: Address
@@ -387,6 +386,7 @@ class Config(Section):
     analysts: Annotated[dict[Name, AnalystConfig], Field(min_length=1)]
     limits: Limits = Limits()
     reports: dict[Name, ReportConfig] = Field(default_factory=dict)
+    mcp_hosts: Columns = ()
     _file: Path = Path()
     _text: str = ""
 

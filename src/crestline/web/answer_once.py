@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from crestline.deadline import seconds_left
 from crestline.errors import CrestlineError, EngineDefect, StatementTimeout
+from crestline.ledger.receipt import RequestKey, RequestProblem, RequestRefused
+from crestline.payment import LONGEST_WAIT
 from crestline.question import Question
-from crestline.randomness.entropy import system
-from crestline.web.permissions import Caller, ask_as_json
+from crestline.web.permissions import Caller, answer_json, ask_as_json, find_answer
 from crestline.web.problems import Problem, problem_of
 from crestline.web.requests.cancellation import Ticket
-from crestline.web.requests.idempotency import CONFLICT, RequestResult
+from crestline.web.requests.idempotency import request_key
 from crestline.web.service_state import ServedDataset, ServiceState
 
 Result = TypeVar("Result")
@@ -35,26 +36,17 @@ def answer_once(state: ServiceState, asked: QueuedQuestion, ticket: Ticket) -> d
     """The answer as JSON, or a `Problem`. With a key, a question that is sent again is not paid again."""
     caller, name, question, key = asked.caller, asked.dataset, asked.question, asked.key
     served = caller.dataset(state, name)
-
-    def run_question() -> RequestResult:
-        return _run_question(state, served, asked, ticket)
-
-    result = (
-        run_question()
-        if key is None
-        else state.requests.run_once(
-            caller.person.name,
-            key,
-            [name, {**question.to_json(), "domain": question.domain, "groups": question.groups}],
-            run_question,
-        )
-    )
-    if isinstance(result, str):
-        raise _idempotency_problem(result)
-    if result.status >= 400:
-        raise Problem(result.status, **result.body, wait=result.wait, reason=result.reason)
-    body: dict[str, Any] = result.body
-    return body
+    identity = [name, {**question.to_json(), "domain": question.domain, "groups": question.groups}]
+    request = None if key is None else request_key(caller.person.name, key, identity)
+    try:
+        body = _find_own_answer(state, served, caller, request)
+        if body is None:
+            body = _run_question(state, served, asked, ticket, request)
+            if body["stored"]:  # it may have been paid for under the same key meanwhile
+                body = _find_own_answer(state, served, caller, request) or body
+        return body
+    except RequestRefused as refusal:
+        raise _idempotency_problem(refusal.why) from None
 
 
 async def answer_from_queue(
@@ -81,19 +73,13 @@ async def run_unpaid(
     _refuse_free_work(state, caller)
 
     def run() -> Result:
-        with _count_unpaid(state, caller):
+        begun = time.thread_time()
+        try:
             return work()
+        finally:
+            state.free_work.take(caller.token, time.thread_time() - begun)
 
     return await caller.dataset(state, dataset).queue.run_in_turn(run, has_left)
-
-
-@contextmanager
-def _count_unpaid(state: ServiceState, caller: Caller) -> Iterator[None]:
-    begun = time.thread_time()
-    try:
-        yield
-    finally:
-        state.free_work.take(caller.token, time.thread_time() - begun)
 
 
 def _refuse_free_work(state: ServiceState, caller: Caller) -> None:
@@ -104,25 +90,41 @@ def _refuse_free_work(state: ServiceState, caller: Caller) -> None:
         raise Problem(429, "too_many_requests", message, wait=math.ceil(wait))
 
 
-def _run_question(state: ServiceState, dataset: ServedDataset, sent: QueuedQuestion, ticket: Ticket) -> RequestResult:
-    """The answer, or the refusal; a refusal that cannot have cost anything is not kept."""
-    caller, question, limits = sent.caller, sent.question, state.config.limits
-    asked = (caller.person.name, dataset.config.name, question)
-    begun = time.thread_time()
+def _find_own_answer(
+    state: ServiceState, dataset: ServedDataset, caller: Caller, request: RequestKey | None
+) -> dict[str, Any] | None:
+    """The answer to what was asked under this key, as it was given; None where nothing was."""
+    found = None if request is None else dataset.ledger.find_request(request, seconds_left(LONGEST_WAIT))
+    if found is None:
+        return None
+    return answer_json(find_answer(state, caller, found.analyst_number)[0], found.analyst_number)
+
+
+def _run_question(
+    state: ServiceState, dataset: ServedDataset, sent: QueuedQuestion, ticket: Ticket, request: RequestKey | None
+) -> dict[str, Any]:
+    """The answer as JSON.
+
+    Raises:
+        Problem: It is refused, or failed.
+        RequestRefused: Another process has used the key meanwhile.
+    """
+    caller, question = sent.caller, sent.question
+    asked, begun = (caller.person.name, dataset.config.name, question), time.thread_time()
+    _refuse_repeated_timeout(state.timeouts.wait(*asked))
     try:
-        _refuse_repeated_timeout(state.timeouts.wait(*asked))
-        return RequestResult(200, ask_as_json(dataset, caller, question, limits, system(), ticket.charge))
+        return ask_as_json(dataset, caller, question, state.config.limits, request, ticket.charge)
+    except RequestRefused:
+        raise
     except CrestlineError as error:
         if isinstance(error, EngineDefect):
             state.metrics.count_defect(error.kind)
         if isinstance(error, StatementTimeout):
             state.timeouts.note_timeout(*asked)
         problem = problem_of(error)
-    except Problem as refusal:
-        problem = refusal
-    if not problem.charged:
-        state.free_work.take(caller.token, time.thread_time() - begun)
-    return RequestResult(problem.status, problem.to_json(), problem.charged, problem.wait, problem.reason)
+        if not problem.charged:
+            state.free_work.take(caller.token, time.thread_time() - begun)
+        raise problem from error
 
 
 def _refuse_repeated_timeout(wait: float) -> None:
@@ -132,8 +134,8 @@ def _refuse_repeated_timeout(wait: float) -> None:
         raise Problem(503, "took_too_long", message, wait=math.ceil(wait))
 
 
-def _idempotency_problem(why: str) -> Problem:
-    if why == CONFLICT:
+def _idempotency_problem(why: RequestProblem) -> Problem:
+    if why in ("conflict", "cancelled"):
         return Problem(409, "key_reused", "This idempotency key was used for another question: use a new one.")
     return Problem(
         409,

@@ -9,6 +9,7 @@ from typing import Any
 
 from crestline.answer.answer import Answer, Bill
 from crestline.answer.explain import explain
+from crestline.answer_key import Identity, find_stored
 from crestline.ask import ask, create_charging
 from crestline.config import OWNER, AnalystConfig, Limits
 from crestline.errors import LedgerError, ParameterError
@@ -16,12 +17,15 @@ from crestline.exact_numbers import decimal_text
 from crestline.histogram.label_order import label_order
 from crestline.ledger.entries import Entry
 from crestline.ledger.periods import PeriodCharge
+from crestline.ledger.receipt import RequestKey
 from crestline.ledger.report import fraction_used
 from crestline.ledger.storage.rows import Account
 from crestline.payment import current_bill
 from crestline.prepare import Prepared, prepare
+from crestline.price.price import Price, paying_account, price
 from crestline.question import Question
-from crestline.randomness.entropy import Entropy
+from crestline.randomness.entropy import Entropy, system
+from crestline.sources.engine.cache_owner import use_cache_of
 from crestline.sources.expression import where
 from crestline.sources.expression.column_functions import base_column
 from crestline.web.problems import forbidden_problem
@@ -75,24 +79,24 @@ def ask_as_json(
     caller: Caller,
     question: Question,
     limits: Limits,
-    entropy: Entropy,
+    request: RequestKey | None = None,
     before_charge: Callable[[], object] = lambda: None,
 ) -> dict[str, Any]:
     """Ask, and give the answer as JSON with its number.
 
     Args:
         dataset: Data set that is asked.
-        caller: Analyst or owner who asks, and pays.
+        caller: Analyst or owner who asks.
         question: Question as it was sent.
         limits: What one request may ask for.
-        entropy: Random bits of this request alone.
+        request: Key under which it is asked once.
         before_charge: Called before anything is charged; it may refuse the question.
     """
     who = caller.person.name
     prepared = dataset.prepared_cache.find(who, question) or prepare_permitted(dataset, caller, question, limits)
-    charge = create_charging(dataset.ledger, analyst=caller.payer)
+    charge = create_charging(dataset.ledger, analyst=caller.payer, request=request)
     answer = ask(
-        prepared, source=dataset.source, entropy=entropy, charge=charge, asker=who, before_charge=before_charge
+        prepared, source=dataset.source, entropy=system(), charge=charge, asker=who, before_charge=before_charge
     )
     dataset.prepared_cache.keep(who, question, prepared)
     return answer_json(_with_title(answer, dataset), answer.number)
@@ -195,6 +199,35 @@ def prepare_permitted(dataset: ServedDataset, caller: Caller, question: Question
     if asked.domain is None:
         _check_limit("k_bar", ready.question.slots, limits.k_bar)
     return ready
+
+
+def prepare_checked(dataset: ServedDataset, caller: Caller, question: Question, limits: Limits) -> Prepared:
+    """The same for a question that is not asked, once it is sure that the source can answer it."""
+    prepared = prepare_permitted(dataset, caller, question, limits)
+    dataset.source.check(prepared.question, prepared.view)
+    return prepared
+
+
+def visible_price(
+    state: ServiceState, caller: Caller, dataset: ServedDataset, ready: Prepared, *, stored: bool = False
+) -> tuple[Price, bool]:
+    """The price for the accounts that a caller may see, and whether these are all that pay."""
+    seen = {one.analyst for one in caller.accounts(state)}
+    parts = dataset.ledger.charged_accounts(caller.payer, ready.period_charge)
+    accounts = [part for part in parts if part.account.analyst in seen]
+    payers = [paying_account(part, part.account.title) for part in accounts]
+    return price(ready, payers, stored=stored), len(accounts) == len(parts)
+
+
+def price_question(
+    state: ServiceState, caller: Caller, dataset: ServedDataset, question: Question, entropy: Entropy
+) -> Price:
+    """The price of a question for its caller, nothing where its answer is stored; nothing is charged."""
+    with use_cache_of(caller.person.name):
+        ready = prepare_checked(dataset, caller, question, state.config.limits)
+        known = Identity(ready, dataset.source, entropy)
+        stored = find_stored(dataset.ledger, known, caller.payer, record=False) is not None
+        return visible_price(state, caller, dataset, ready, stored=stored)[0]
 
 
 def _groups(dataset: ServedDataset, listed: object) -> object:

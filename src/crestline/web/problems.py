@@ -14,6 +14,7 @@ from crestline.errors import (
     SourceUnavailable,
     was_charged,
 )
+from crestline.sql_questions.refusals import SqlError
 
 NOT_ALLOWED = "forbidden"
 
@@ -96,6 +97,8 @@ def problem_of(error: CrestlineError) -> Problem:
             charged=True,  # it may have been written all the same
             reason=str(error),  # it names the ledger or its witness, and nothing of a question
         )
+    if isinstance(error, SqlError):
+        return Problem(422, error.sqlstate, str(error))
     return Problem(422, "bad_question", str(error), charged=was_charged(error))
 
 

@@ -12,7 +12,6 @@ from crestline.config import Config, DatasetConfig
 from crestline.errors import ParameterError
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.receipt import Clock, utc_now
-from crestline.ledger.storage.database import Database
 from crestline.ledger.storage.store import Store
 from crestline.serving import open_budgets, open_served_source, open_store
 from crestline.sources import Source
@@ -21,11 +20,9 @@ from crestline.web.access.sessions import Sessions
 from crestline.web.metrics import DatasetMetrics, Metrics
 from crestline.web.readiness import Readiness
 from crestline.web.requests.cancellation import Tickets
-from crestline.web.requests.idempotency import KeyedRequests
 from crestline.web.requests.prepared_cache import PreparedCache
 from crestline.web.requests.queue import QuestionQueue
 from crestline.web.requests.recent_timeouts import RecentTimeouts
-from crestline.web.schema import service_tables
 
 _REFUSAL = (
     "the question cannot be asked of this data set: compare a column with values of its own type (text and dates "
@@ -51,31 +48,27 @@ class ServiceState:
 
     config       the configuration it was opened with
     datasets     every data set by its name, ready to be asked
-    free_work        processor time that each token has used for nothing that was paid
-    tokens, sessions, requests    who may ask, who is signed in, which requests were answered before
-    rate_limit, metrics, timeouts    what is counted in this process
+    tokens, sessions    who may ask, who is signed in
+    rate_limit, free_work, metrics, timeouts    what is counted in this process; free_work: seconds of the processor
     readiness        whether questions can be answered
-    store, tables    the ledger, and the service's own tables beside it
+    store            the ledger
     tickets          the questions that wait or run in this process
     """
 
     config: Config
     datasets: dict[str, ServedDataset]
     tokens: Tokens
-    requests: KeyedRequests
     rate_limit: RateLimit
     free_work: RateLimit
     metrics: Metrics
     sessions: Sessions
     timeouts: RecentTimeouts
     store: Store
-    tables: Database
     readiness: Readiness
     tickets: Tickets = field(default_factory=Tickets)
 
     def close(self) -> None:
         """Close the ledger's database; sources end with the process."""
-        self.tables.close()
         self.store.close()
 
 
@@ -94,7 +87,6 @@ def open_state(
     store = open_store(config, clock)
     store.refuse_damaged()
     ledgers = {name: open_budgets(config, part, store) for name, part in config.datasets.items()}
-    tables = service_tables(store.database)
     keys = Keys.read_or_create(config.key_file, store)
     tokens = Tokens(store, keys)
     return ServiceState(
@@ -104,15 +96,13 @@ def open_state(
             for name, part in config.datasets.items()
         },
         tokens,
-        KeyedRequests(tables, clock, config.limits.key_days),
         RateLimit(config.limits.requests_per_minute, seconds),
         RateLimit(config.limits.free_seconds, seconds),
         metrics,
         Sessions(store, keys, tokens),
         RecentTimeouts(seconds),
         store,
-        tables,
-        Readiness(tables),
+        Readiness(store.database),
     )
 
 
@@ -124,6 +114,8 @@ def reopen_state(state: ServiceState, config: Config) -> ServiceState:
     """
     if config.ledger != state.config.ledger:
         raise ParameterError(f"{config.location(('ledger',))}: ledger is another one: restart the service for that")
+    if config.witness is not None and config.witness != state.config.witness:
+        state.store.attach_witness(config.witness)
     counted = {name: state.metrics.dataset(name) for name in config.datasets}
     same = {name: served for name, served in state.datasets.items() if _is_unchanged(state, config, name)}
     sources = {
@@ -131,7 +123,6 @@ def reopen_state(state: ServiceState, config: Config) -> ServiceState:
         for name, part in config.datasets.items()
     }
     ledgers = {name: open_budgets(config, part, state.store) for name, part in config.datasets.items()}
-    state.requests.set_days(config.limits.key_days)
     served = {
         name: same.get(name)
         or ServedDataset(part, sources[name], ledgers[name], _build_queue(config, counted[name]), counted[name])
@@ -149,7 +140,7 @@ def reopen_state(state: ServiceState, config: Config) -> ServiceState:
 
 def _is_unchanged(state: ServiceState, config: Config, name: str) -> bool:
     """Whether a data set can be asked as before: its own settings, and what limits a question, are the same."""
-    shared = {"requests_per_minute": 1, "free_seconds": 1, "key_days": 1}
+    shared = {"requests_per_minute": 1, "free_seconds": 1}
     old, new = (one.limits.model_copy(update=shared) for one in (state.config, config))
     return state.config.datasets[name] == config.datasets.get(name) and old == new
 
