@@ -16,10 +16,8 @@ from crestline.ledger.budget_fractions import epsilon_worth, fraction_of, how_of
 from crestline.ledger.entries import Entry, canonical_json
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.periods import PeriodCharge, promise_texts
-from crestline.ledger.receipt import Receipt, RequestKey, ReserveOptions, StoredAnswer
+from crestline.ledger.receipt import LONGEST_WAIT, Receipt, RequestKey, ReserveOptions, StoredAnswer
 from crestline.prepare import Prepared
-
-LONGEST_WAIT = 60.0  # seconds for which the answer to a question that was reserved elsewhere is waited for
 
 
 class Charging(Protocol):

@@ -121,6 +121,8 @@ def open_served_source(
             PoolLimits(config.limits.connections, config.limits.waiting, float(config.limits.seconds)),
         )
     simple = Question(user=part.user, item=part.items[:1], k=1, k_bar=1)
+    with _locate_error(config, (*at, "user")):
+        inner.check(replace(simple, item=(part.user,)))
     with _locate_error(config, (*at, "budget")):
         inner.check(replace(simple, period=_current_period(part.budget)))
     named = {

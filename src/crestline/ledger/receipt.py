@@ -14,6 +14,7 @@ from crestline.ledger.entries import Draft, Entry, answer_key
 from crestline.ledger.periods import PeriodCharge
 
 Clock: TypeAlias = Callable[[], datetime]
+LONGEST_WAIT = 60.0  # seconds for which the answer to a question that was reserved elsewhere is waited for
 
 
 def utc_now() -> datetime:

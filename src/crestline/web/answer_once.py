@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 from crestline.deadline import seconds_left
 from crestline.errors import CrestlineError, EngineDefect, StatementTimeout
-from crestline.ledger.receipt import RequestKey, RequestProblem, RequestRefused
-from crestline.payment import LONGEST_WAIT
+from crestline.ledger.receipt import LONGEST_WAIT, RequestKey, RequestProblem, RequestRefused
 from crestline.question import Question
 from crestline.web.permissions import Caller, answer_json, ask_as_json, find_answer
 from crestline.web.problems import Problem, problem_of

@@ -21,6 +21,7 @@ from crestline.ledger.storage.rows import (
     FINGERPRINT,
     MODULUS,
     Account,
+    AccountKey,
     ChainHead,
     Key,
     Row,
@@ -40,6 +41,7 @@ from crestline.ledger.storage.tables import (
     is_ending,
     lost_head_error,
     periods,
+    refusals,
 )
 from crestline.ledger.storage.witness import (
     LONGEST_WAIT,
@@ -210,6 +212,19 @@ class Books:
         self._new.append(entry)
         self._head = ChainHead(entry.sequence, entry.hash)
         return entry
+
+    def count_refusal(self, key: AccountKey, day: str) -> tuple[int, tuple[str, int] | None]:
+        """How many refusals an account has had on this day with this one; and, with the first of a day, the day before
+        on which there was one, and their number."""
+        self.lock()
+        own = (refusals.c.dataset == key[0], refusals.c.analyst == key[1])
+        row = self.connection.execute(select(refusals.c.day, refusals.c.number).where(*own)).first()
+        if row is None:
+            self.connection.execute(insert(refusals), {"dataset": key[0], "analyst": key[1], "day": day, "number": 1})
+            return 1, None
+        number = row.number + 1 if row.day == day else 1
+        self.connection.execute(update(refusals).where(*own).values(day=day, number=number))
+        return number, None if row.day == day else (row.day, row.number)
 
     def flush(self) -> None:
         """Write what was posted, and announce it to the witness."""

@@ -16,7 +16,7 @@ from crestline.guarantees.cost import Cost
 from crestline.ledger.amount import Amount, zero_amount
 from crestline.ledger.balance_rules import Balance, check_user, user_of_question
 from crestline.ledger.budget import Budget
-from crestline.ledger.entries import ENDINGS, Draft, Entry, EntryKind, canonical_json, is_ahead
+from crestline.ledger.entries import ENDINGS, Draft, Entry, EntryKind, canonical_json, is_ahead, utc_text
 from crestline.ledger.periods import PeriodCharge, check_same_calendar
 from crestline.ledger.receipt import (
     AlreadyTakenUp,
@@ -60,6 +60,7 @@ from crestline.ledger.storage.witness import Witness, open_witness, witness_addr
 from crestline.ledger.verify import Verification, verify
 
 T = TypeVar("T")
+LISTED_REFUSALS = 100  # refusals of a day and an account that are entries; more are counted
 Address: TypeAlias = str | os.PathLike[str]
 Choose: TypeAlias = Callable[
     [list[ChargedAccount]], tuple[Cost, int | None]
@@ -380,7 +381,7 @@ class Store:
             cost, k = choose([part for one in charged for part in one.parts])
             held = _hold_in_all_accounts(charged, cost)
         except BudgetExhausted as refusal:
-            books.post(order.refusal_draft(refusal), self._clock())
+            self._record_refusal(books, order, payers[-1], refusal)
             return refusal
         amounts = [amount for _, amount in held]
         key = order.answer_key(payers[-1].analyst)
@@ -391,6 +392,19 @@ class Store:
         entry = books.post(draft, self._clock(), changed)
         own = entry.number
         return Receipt(entry.sequence, entry.hash, order.dataset, order.analyst, amounts[-1], k, order.reach, own)
+
+    def _record_refusal(self, books: Books, order: LedgerRequest, payer: Account, refusal: BudgetExhausted) -> None:
+        """Write a refusal in full, or count it where the account has had many on this day: they cost nothing, so
+        nothing else bounds them. The first of a later day states how many were only counted."""
+        now = self._clock()
+        number, before = books.count_refusal((payer.dataset, payer.analyst or DATASET), utc_text(now)[:10])
+        if number > LISTED_REFUSALS:
+            return
+        draft = order.refusal_draft(refusal)
+        if before is not None and before[1] > LISTED_REFUSALS:
+            unlisted = {"day": before[0], "number": before[1] - LISTED_REFUSALS}
+            draft = replace(draft, details={**(draft.details or {}), "unlisted": unlisted})
+        books.post(draft, now)
 
     def begin(self, number: int, question: Mapping[str, Any]) -> Receipt | None:
         """Take up a reservation that was made ahead, which happens once, and before a row is read: what settles it.

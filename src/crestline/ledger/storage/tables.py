@@ -5,6 +5,7 @@ crestline_accounts   one row per budget: a data set, or an analyst under it; the
                      the user column that they fix
 crestline_periods    one row for each period, or window of periods, that was asked about, where a budget is by period
 crestline_entries    append-only; everything else can be computed from it, and `verify` does
+crestline_refusals   one row per account that was ever refused: a day, and how many refusals there were on it
 """
 
 from __future__ import annotations
@@ -71,6 +72,15 @@ periods = Table(
     Column("span", Integer, primary_key=True, autoincrement=False),  # 1, or how many periods the window has
     Column("settled", Text, nullable=False),
     Column("held", Text, nullable=False),
+)
+
+refusals = Table(
+    "crestline_refusals",
+    metadata,
+    Column("dataset", Text, primary_key=True),
+    Column("analyst", Text, primary_key=True),  # as above
+    Column("day", Text, nullable=False),  # in UTC
+    Column("number", Integer, nullable=False),
 )
 
 entries = Table(
