@@ -217,9 +217,7 @@ def number_column(
     """Numbers of the values of a column, where asked for in the order of their labels, and the values by number."""
     import pyarrow as pa
 
-    kind = column.type
-    if column.nbytes > _SMALL_OFFSETS and (pa.types.is_binary(kind) or pa.types.is_string(kind)):
-        column = column.cast(pa.large_binary() if pa.types.is_binary(kind) else pa.large_string())
+    column = _with_large_offsets(column)
     coded = column.dictionary_encode()  # all chunks share one dictionary
     numbers = np.concatenate(
         [np.zeros(0, dtype=np.int32), *(np.asarray(chunk.indices.fill_null(0)) for chunk in coded.chunks)]
@@ -233,8 +231,20 @@ def number_column(
     if texts is not None:
         first = np.empty(len(values), dtype=np.int64)
         first[numbers[::-1]] = np.arange(len(numbers))[::-1]
-        texts = texts.take(pa.array(first))
+        texts = _with_large_offsets(texts).take(pa.array(first))
     return numbers, Column(key, values, texts)
+
+
+def _with_large_offsets(column: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
+    """A column whose texts or bytes may be taken by their places, however many they are."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_string_view(kind) or (pa.types.is_string(kind) and column.nbytes > _SMALL_OFFSETS):
+        return column.cast(pa.large_string())
+    if pa.types.is_binary_view(kind) or (pa.types.is_binary(kind) and column.nbytes > _SMALL_OFFSETS):
+        return column.cast(pa.large_binary())
+    return column
 
 
 def _label_order(key: Key, values: _Values) -> Counts:
@@ -242,7 +252,7 @@ def _label_order(key: Key, values: _Values) -> Counts:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_string(values.type) or pa.types.is_boolean(values.type):
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type) or pa.types.is_boolean(values.type):
         order = [label_order(key.label(value)) for value in values.to_pylist()]
         return np.array(sorted(range(len(order)), key=order.__getitem__), dtype=np.int64)
     return np.asarray(pc.array_sort_indices(values)).astype(np.int64)
