@@ -336,6 +336,8 @@ def test_the_description_names_every_route(service: Service) -> None:
     described = service.client.get("/openapi.json").json()["paths"]
     assert set(described) == {
         "/v1/datasets/{name}/top",
+        "/v1/datasets/{name}/price",
+        "/v1/sql",
         "/v1/datasets",
         "/v1/budget",
         "/v1/answers/{id}",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from crestline.cli.ledger_tables import period_accounts, period_json, print_accounts, print_notes
+from crestline.cli.options import WitnessOption
 from crestline.cli.output import Format, FormatOption, print_csv, print_json, print_rows, resolve_format
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def create(
     cap: Annotated[
         str | None, typer.Option(help="PERIODS:EPSILON:DELTA: what this number of periods in a row may cost together.")
     ] = None,
+    witness: WitnessOption = None,
     form: Form = Format.AUTO,
 ) -> None:
     """Open a budget. It is opened once, and never changed.
@@ -86,7 +88,7 @@ def create(
         cap=None if cap is None else _parse_cap(cap, kind),
     )
     analysts = dict(_parse_analyst_budget(text, budget) for text in analyst or ())
-    with Ledger.create(address, budget, dataset=dataset, user=user, analysts=analysts) as ledger:
+    with Ledger.create(address, budget, dataset=dataset, user=user, analysts=analysts, witness=witness) as ledger:
         print_accounts(ledger.accounts, form)
 
 
@@ -95,6 +97,7 @@ def add_analyst(
     address: Address,
     analyst: Annotated[str, typer.Argument(help="NAME:EPSILON:DELTA, such as ann:0.5:1e-8.")],
     dataset: Annotated[str | None, typer.Option(help="The data set, where the ledger has several.")] = None,
+    witness: WitnessOption = None,
     form: Form = Format.AUTO,
 ) -> None:
     """Open a budget for an analyst under a data set's, before that analyst has been answered anything.
@@ -105,7 +108,7 @@ def add_analyst(
     """
     from crestline.ledger.ledger import Ledger
 
-    with Ledger.open(address, dataset=dataset) as ledger:
+    with Ledger.open(address, dataset=dataset, witness=witness) as ledger:
         ledger.add_analyst(*_parse_analyst_budget(analyst, ledger.budget))
         print_accounts(ledger.accounts, form)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from operator import or_
@@ -14,10 +15,14 @@ import typer
 from crestline.question_fields import Face, QuestionField, ValueKind, fields_of
 
 if TYPE_CHECKING:
+    from crestline.ledger.ledger import Ledger
     from crestline.sources.files.s3 import S3
 
 TableOption = Annotated[str | None, typer.Option(help="The table, with a database.")]
 DatasetOption = Annotated[str | None, typer.Option(help="The data set in the ledger, where there are several.")]
+WitnessOption = Annotated[
+    str | None, typer.Option(help="Where the ledger's checksum is kept (default: $CRESTLINE_WITNESS).")
+]
 
 _STORE = {
     "s3_endpoint": (str | None, None, "A store that speaks S3 and is not Amazon's: https://host:9000."),
@@ -80,6 +85,18 @@ def with_store_options(command: Command) -> Command:
         return partial(as_s3_source, **{name.removeprefix("s3_"): value for name, value in given.items()})
 
     return _with_options("in_store", options, in_store)(command)
+
+
+@contextmanager
+def open_paying_ledger(address: str | None, dataset: str | None, witness: str | None) -> Iterator[Ledger | None]:
+    """The ledger that pays, closed at the end; None where no address is given."""
+    from crestline.ledger.ledger import Ledger
+
+    if address is None:
+        yield None
+        return
+    with Ledger.open(address, dataset=dataset, witness=witness) as ledger:
+        yield ledger
 
 
 def _with_options(

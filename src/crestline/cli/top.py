@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from crestline.cli.options import DatasetOption, TableOption, with_question_options, with_store_options
+from crestline.cli.options import (
+    DatasetOption,
+    TableOption,
+    WitnessOption,
+    open_paying_ledger,
+    with_question_options,
+    with_store_options,
+)
 from crestline.cli.output import Format, FormatOption, echo_lines, make_console, print_csv, print_json, resolve_format
 from crestline.cli.progress import show_progress
 from crestline.question_fields import Face
@@ -33,6 +40,7 @@ def top(
     ledger: Annotated[
         str | None, typer.Option(help="Charge the answer to this ledger (a file or database URL).")
     ] = None,
+    witness: WitnessOption = None,
     dataset: DatasetOption = None,
     analyst: Annotated[str | None, typer.Option(help="The analyst in the ledger who pays.")] = None,
     data_version: Annotated[
@@ -57,12 +65,11 @@ def top(
     if plot is not None:
         check_can_draw(plot)
     asked = in_store(source[0] if len(source) == 1 else source)  # a shell expands logs/*.parquet to several paths
-    with show_progress("The engine counts"):
+    with open_paying_ledger(ledger, dataset, witness) as payer, show_progress("The engine counts"):
         answer = top_k(
             asked,
             table=table,
-            ledger=ledger,
-            dataset=dataset,
+            ledger=payer,
             analyst=analyst,
             version=data_version,
             **cast("QuestionFields", question),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 from crestline.errors import BudgetError, BudgetMismatch, LedgerError, ParameterError
 from crestline.exact_numbers import whole_number, with_typed_dict_signature
 from crestline.guarantees.cost import Cost
+from crestline.label_text import HasShortRepr
 from crestline.ledger import balance_rules
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
@@ -44,7 +45,7 @@ class OpenOptions(TypedDict, total=False):
 _with_opening = with_typed_dict_signature(OpenOptions, {"clock": _utc_now, "timeout": PATIENCE})
 
 
-class Ledger:
+class Ledger(HasShortRepr):
     """What may be asked of one data set, what has been, and what it cost.
 
     Reserve before any row is read, release, then settle. A reservation that is never settled stays charged.
@@ -62,6 +63,9 @@ class Ledger:
     def __init__(self, store: Store, dataset: str) -> None:
         self._store = store
         self.dataset = dataset
+
+    def __str__(self) -> str:
+        return f"{self.dataset}, ledger {self.address}"
 
     def close(self) -> None:
         """Close the connections to the database; what was charged stays charged."""
@@ -93,8 +97,10 @@ class Ledger:
         """
         from crestline.ledger.storage.store import Store
 
-        budgets: dict[str | None, Budget] = {None: budget}
-        budgets.update({_check_name(analyst, "analyst"): own for analyst, own in (analysts or {}).items()})
+        budgets: dict[str | None, Budget] = {None: _check_budget(budget)}
+        budgets.update(
+            {_check_name(analyst, "analyst"): _check_budget(own) for analyst, own in (analysts or {}).items()}
+        )
         _check_name(dataset, "dataset")
         _check_user_name(user)
         store = _open_store(Store.create, address, **opening)
@@ -108,7 +114,8 @@ class Ledger:
 
         `clock` gives the times of entries, and `timeout` is how many seconds to wait for a lock.
         `witness` is another place, a path or an address, where the checksum of the ledger is kept: a ledger that is
-        older than its witness, such as a backup that was restored, is refused.
+        older than its witness, such as a backup that was restored, is refused. A ledger that has one is not written
+        without it. The environment variable `CRESTLINE_WITNESS` names it unless it is given.
         """
         from crestline.ledger.storage.store import Store
 
@@ -135,7 +142,7 @@ class Ledger:
     @classmethod
     def in_store(cls, store: Store, budget: Budget, *, dataset: str, user: str | None = None) -> Ledger:
         """`open_or_create` in a store that is open already."""
-        store.ensure_account(_check_name(dataset, "dataset"), budget, _check_user_name(user))
+        store.ensure_account(_check_name(dataset, "dataset"), _check_budget(budget), _check_user_name(user))
         return cls(store, dataset)
 
     @classmethod
@@ -152,7 +159,7 @@ class Ledger:
 
         From the first such budget on, named analysts without one are refused.
         """
-        self._store.open_accounts(self.dataset, {_check_name(analyst, "analyst"): budget})
+        self._store.open_accounts(self.dataset, {_check_name(analyst, "analyst"): _check_budget(budget)})
 
     @with_typed_dict_signature(ReserveOptions, {})
     def reserve(self, cost: Cost, **asking: Unpack[ReserveOptions]) -> Receipt:
@@ -381,13 +388,21 @@ def _open_store(
     timeout: float = PATIENCE,
     witness: Address | None = None,
 ) -> Store:
-    return make(address, clock, timeout, witness)
+    from crestline.ledger.storage.witness import witness_address
+
+    return make(address, clock, timeout, witness_address(witness))
 
 
 def _check_user_name(user: str | None) -> str | None:
     if user is not None and (not isinstance(user, str) or not user):
         raise ParameterError("user must name the column that holds the user")
     return user
+
+
+def _check_budget(budget: Budget) -> Budget:
+    if not isinstance(budget, Budget):
+        raise ParameterError(f"a budget is written Budget(epsilon=2, delta=1e-7), not {budget!r}")
+    return budget
 
 
 def _check_name(name: str, what: str) -> str:

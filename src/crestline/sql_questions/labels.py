@@ -18,9 +18,11 @@ from crestline.sql_questions.refusals import (
 )
 
 if TYPE_CHECKING:
-    from sqlglot.exp import Expression as Node
+    from sqlglot.expressions import Cast, Column
+    from sqlglot.expressions import Expr as Node
 
 _QUOTED = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")""")
+_WHOLE = ("year(", "quarter(", "month(", "week(", "hour(")  # functions whose values are whole numbers
 _TIME_FUNCTIONS = (
     "year, quarter, month, week, hour and date of a time; date_trunc to the year, quarter, month or day; lower, trim, "
     "left(x, 3) and floor(x / 10) * 10"
@@ -56,7 +58,7 @@ class Scope:
     columns: Collection[str] | None
     users: frozenset[str]
 
-    def resolve(self, node: Node) -> LabelExpression:
+    def resolve(self, node: Column) -> LabelExpression:
         """The label expression of a column.
 
         Raises:
@@ -86,7 +88,7 @@ class Scope:
         known = find_name(node.name, self.names, quoted=quoted)
         return known is None and find_name(node.name, self.users, quoted=quoted) is not None
 
-    def _column_name(self, node: Node) -> str:
+    def _column_name(self, node: Column) -> str:
         known = {*(self.columns or ()), *self.users}
         name = find_name(node.name, known, quoted=bool(node.this.args.get("quoted")))
         if name is not None:
@@ -148,7 +150,11 @@ def _write_call(function: str, column: str, number: int | None = None) -> str:
 
 
 def _single_column(node: Node, scope: Scope) -> str:
-    """The column inside a function."""
+    """The column inside a function, also where it is cast to a time first."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Cast) and node.to.is_type(*exp.DataType.TEMPORAL_TYPES):
+        node = node.this
     label = read_label(node, scope)
     if len(label.columns) != 1 or ColumnFunction.parse(label.columns[0]) is not None:
         raise not_supported(node, "a function takes a column, not another function")
@@ -165,8 +171,8 @@ def _cut_time(node: Node, scope: Scope) -> LabelExpression:
     return LabelExpression(columns, unit if unit != "day" else "")
 
 
-def _read_cast(node: Node, scope: Scope) -> LabelExpression:
-    """A cast to a date is the day of a time; one to text or of a cut time changes nothing that is grouped."""
+def _read_cast(node: Cast, scope: Scope) -> LabelExpression:
+    """A cast to a date is the day of a time; one to text, or of a cut time or part, changes nothing that is grouped."""
     from sqlglot import exp
 
     label = read_label(node.this, scope)
@@ -175,6 +181,8 @@ def _read_cast(node: Node, scope: Scope) -> LabelExpression:
     if node.to.is_type("date"):
         whole_days = label.columns[0].startswith("date(")
         return label if whole_days else LabelExpression((_write_call("date", _single_column(node.this, scope)),))
+    if node.to.is_type(*exp.DataType.INTEGER_TYPES) and label.columns[0].startswith(_WHOLE):
+        return label
     raise not_supported(node, "a label is cast to a date or to text only")
 
 
@@ -184,10 +192,10 @@ def _function_of(node: Node) -> tuple[str, Node, int | None] | None:
 
     if isinstance(node, exp.Extract) and str(node.name).lower() in TIMES:
         return str(node.name).lower(), node.expression, None
-    plain = {exp.Year: "year", exp.Quarter: "quarter", exp.Month: "month", exp.Week: "week", exp.Hour: "hour",
-             exp.Date: "date", exp.TsOrDsToDate: "date", exp.Lower: "lower"}  # fmt: skip
-    if type(node) in plain and _has_only(node, "this"):
-        return plain[type(node)], node.this, None
+    plain: dict[type[Node], str] = {exp.Year: "year", exp.Quarter: "quarter", exp.Month: "month", exp.Week: "week",
+             exp.Hour: "hour", exp.Date: "date", exp.TsOrDsToDate: "date", exp.Lower: "lower"}  # fmt: skip
+    if (known := plain.get(type(node))) is not None and _has_only(node, "this"):
+        return known, node.this, None
     if isinstance(node, exp.Trim) and _has_only(node, "this"):
         return "trim", node.this, None
     if isinstance(node, exp.Left):
@@ -262,7 +270,7 @@ def _moment_text(node: Node) -> str | None:
     if isinstance(node, exp.Cast) and not node.to.is_type(*exp.DataType.TEMPORAL_TYPES):
         return None
     layout = node.args.get("format")
-    if layout is not None and str(layout.name) not in ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S"):
+    if layout is not None and str(layout.name) not in ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S.%f"):
         raise not_supported(node, "write dates as '2026-03-01', times as '2026-03-01 12:00:00'")
     text = str(written.this)
     return text.removesuffix(".000000") if isinstance(node, exp.StrToTime) else text

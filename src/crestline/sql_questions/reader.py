@@ -24,7 +24,8 @@ from crestline.sql_questions.refusals import (
 )
 
 if TYPE_CHECKING:
-    from sqlglot.exp import Expression as Node
+    from sqlglot.expressions import Expr as Node
+    from sqlglot.expressions import Table
 
 _PARTS = {
     "expressions",
@@ -202,7 +203,7 @@ def _refuse_table_parts(node: Node) -> None:
         raise not_supported(node, "name columns with AS in the SELECT")
 
 
-def _table_rows(node: Node, table: SqlTable) -> Rows:
+def _table_rows(node: Table, table: SqlTable) -> Rows:
     _refuse_table_parts(node)
     if node.catalog or (table.name is not None and not _is_named(node, table.name)):
         raise SqlError(NO_SUCH_TABLE, f"there is no table {node.name!r} that you may ask")
@@ -211,7 +212,7 @@ def _table_rows(node: Node, table: SqlTable) -> Rows:
     return Rows(scope)
 
 
-def _is_named(node: Node, name: str) -> bool:
+def _is_named(node: Table, name: str) -> bool:
     written = f"{node.db}.{node.name}" if node.db else node.name
     return name.lower() in (written.lower(), node.name.lower() if node.db in ("", "public") else "")
 
@@ -263,9 +264,17 @@ def _is_not_null(node: Node) -> bool:
     """Whether a condition is `column IS NOT NULL`."""
     from sqlglot import exp
 
-    inner = node.this if isinstance(node, exp.Not) else node
+    inner = node.this.unnest() if isinstance(node, exp.Not) else node
     negated = isinstance(node, exp.Not) != bool(inner.args.get("negate"))  # older sqlglot wraps it in Not
     return isinstance(inner, exp.Is) and negated and isinstance(inner.expression, exp.Null)
+
+
+def _operand(node: Node) -> Node:
+    """The column of `column IS NOT NULL`."""
+    from sqlglot import exp
+
+    inner: Node = (node.this.unnest() if isinstance(node, exp.Not) else node).this
+    return inner.unnest()
 
 
 def _project_rows(node: Node, rows: Rows) -> Rows:
@@ -334,10 +343,11 @@ def _group_labels(node: Node, chosen: Mapping[str, Node], rows: Rows) -> tuple[L
             NOT_SUPPORTED,
             "a total over all rows is no ranking of items: GROUP BY a column (coverage says how many users)",
         )
-    if any(value for name, value in group.args.items() if name != "expressions"):
+    if any(value for name, value in group.args.items() if name not in ("expressions", "all")):
         raise not_supported(group, "group by columns alone")
     found = dict[LabelExpression, None]()
-    for one in group.expressions:
+    everything = [one for one in chosen.values() if one.find(exp.AggFunc) is None] if group.args.get("all") else []
+    for one in [*group.expressions, *everything]:
         place = whole_number(one)
         if place is not None:
             if not 1 <= place <= len(chosen):
@@ -396,9 +406,9 @@ class _OutputReader:
 
         is_user = self.rows.scope.is_user
         if isinstance(node, exp.Count):
-            inner = node.this
+            inner = node.this.unnest() if node.this else exp.Null()
             if isinstance(inner, exp.Distinct):
-                if len(inner.expressions) == 1 and is_user(inner.expressions[0]):
+                if len(inner.expressions) == 1 and is_user(inner.expressions[0].unnest()):
                     return Measure()
             elif isinstance(inner, exp.Star | exp.Literal) or is_user(inner):
                 return Measure(note=COUNTS_USERS)
@@ -510,10 +520,19 @@ def _keep(node: Node, groups: Groups, output: Callable[[Node], Output]) -> Group
     from sqlglot import exp
 
     known = _constant(node)
+    if known is None and _is_not_null(node) and isinstance(output(_operand(node)), Measure):
+        return groups
     if known is not None:
         return groups if known else replace(groups, never=True)
-    flipped = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.EQ: exp.EQ}
-    kind, left, right = type(node), node.this, node.args.get("expression")
+    flipped: dict[type[Node], type[Node]] = {
+        exp.GT: exp.LT,
+        exp.GTE: exp.LTE,
+        exp.LT: exp.GT,
+        exp.LTE: exp.GTE,
+        exp.EQ: exp.EQ,
+    }
+    kind: type[Node] = type(node)
+    left, right = node.this, node.args.get("expression")
     if kind in flipped and right is not None and whole_number(left) is not None:
         kind, left, right = flipped[kind], right, left
     if isinstance(node, exp.Between) and whole_number(node.args["low"]) in (0, 1):
@@ -522,7 +541,12 @@ def _keep(node: Node, groups: Groups, output: Callable[[Node], Output]) -> Group
     what = output(left) if number is not None and kind in flipped else None
     if isinstance(what, Measure) and ((kind is exp.GT and number == 0) or (kind is exp.GTE and number in (0, 1))):
         return groups  # an item that is named has users
-    most = {exp.LTE: number, exp.LT: (number or 0) - 1, exp.EQ: 1 if number == 1 else None}.get(kind)
+    limits: dict[type[Node], int | None] = {
+        exp.LTE: number,
+        exp.LT: (number or 0) - 1,
+        exp.EQ: 1 if number == 1 else None,
+    }
+    most = limits.get(kind)
     if isinstance(what, Rank) and most is not None:
         if groups.rank is not None and groups.rank[0] != what:
             raise not_supported(node, "one question keeps ranks of one kind")
@@ -553,6 +577,10 @@ def _order(node: Node, groups: Groups, read: _OutputReader | _OuterReader) -> Gr
                 raise not_supported(one, "the least popular items cannot be named; ORDER BY … DESC")
             return replace(groups, measure=what, ordered=True, sort=())
         name = next((name for name, output in groups.outputs.items() if output == what), None)
+        if isinstance(what, Rank) and name is None and not descends:
+            sorted_by = [groups.outputs[one] for one, _ in sort]
+            if all(label in sorted_by for label in what.partition):
+                break  # an answer is in the order of its ranks, and nothing else is equal
         if name is None:
             raise not_supported(one, "order by what is selected")
         sort.append((name, descends))

@@ -22,8 +22,9 @@ from crestline.sql_questions.reader import Groups, Measure, Rank, SqlTable, read
 from crestline.sql_questions.refusals import NOT_SUPPORTED, READ_ONLY, SYNTAX, SqlError
 
 if TYPE_CHECKING:
-    from sqlglot.exp import Expression as Node
-    from sqlglot.tokens import Token
+    from sqlglot.expressions import DataType, Literal
+    from sqlglot.expressions import Expr as Node
+    from sqlglot.tokenizer_core import Token
 
 LONGEST = 100_000
 MOST_ITEMS = 500  # that a text without LIMIT, or with a larger one, asks for
@@ -115,7 +116,7 @@ def read_statement(
     if not isinstance(text, str) or len(text) > LONGEST:
         raise SqlError(SYNTAX, f"a statement is a text of at most {LONGEST:,} characters")
     text, explains, options = _cut_words(text)
-    node = _bind(_parse(text), parameters)
+    node = _simplify(_bind(_parse(text), parameters))
     if isinstance(free := _read_constants(node), Statement):
         return free
     groups = refuse_rows(read_query(node, table))
@@ -248,6 +249,34 @@ def _bind(node: Node, parameters: Sequence[Parameter]) -> Node:
         return exp.convert(str(value) if isinstance(value, date) else value)
 
     return node.transform(literal)
+
+
+def _simplify(tree: Node) -> Node:
+    """The tree without parentheses around a single value, and without casts of literals to text or numbers."""
+    from sqlglot import exp
+
+    for node in reversed(list(tree.walk())):
+        inner = node.this
+        if isinstance(node, exp.Paren) and isinstance(inner, exp.Column | exp.Literal | exp.Func):
+            bare: Node | None = None if isinstance(inner, exp.Connector) else inner
+        elif isinstance(node, exp.Cast) and isinstance(inner, exp.Literal):
+            plain = node.to.is_type(*exp.DataType.TEXT_TYPES, *exp.DataType.NUMERIC_TYPES)
+            bare = _cast_literal(inner, node.to) if plain else None
+        else:
+            bare = None
+        if bare is not None:
+            tree = bare if node is tree else tree
+            node.replace(bare)
+    return tree
+
+
+def _cast_literal(literal: Literal, to: DataType) -> Node | None:
+    """The literal as text or as a number; None: it is not one."""
+    from sqlglot import exp
+
+    if to.is_type(*exp.DataType.TEXT_TYPES):
+        return exp.Literal.string(literal.name)
+    return exp.Literal.number(literal.name) if literal.name.isdecimal() or literal.is_number else None
 
 
 def _read_constants(node: Node) -> Statement | None:

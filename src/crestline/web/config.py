@@ -116,6 +116,7 @@ class Config:
     datasets, analysts    by name
     limits     what one request may ask for
     file       where all this was written, for messages
+    mcp_hosts  names under which agents reach the service, besides those of this machine
     """
 
     ledger: str
@@ -127,6 +128,7 @@ class Config:
     reports: Mapping[str, ReportConfig] = field(default_factory=dict)
     witness: str | None = None
     key: Path | None = None
+    mcp_hosts: tuple[str, ...] = ()
 
     @property
     def key_file(self) -> Path:

@@ -157,6 +157,8 @@ def reopen_state(state: ServiceState, config: Config) -> ServiceState:
     """
     if config.ledger != state.config.ledger:
         raise ParameterError(f"{config.location(('ledger',))}: ledger is another one: restart the service for that")
+    if config.witness is not None and config.witness != state.config.witness:
+        state.store.attach_witness(config.witness)
     counted = {name: state.metrics.dataset(name) for name in config.datasets}
     same = {name: served for name, served in state.datasets.items() if _is_unchanged(state, config, name)}
     sources = {

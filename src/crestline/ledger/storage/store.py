@@ -47,7 +47,7 @@ from crestline.ledger.storage.rows import (
     users_in,
 )
 from crestline.ledger.storage.tables import entries
-from crestline.ledger.storage.witness import open_witness
+from crestline.ledger.storage.witness import Witness, open_witness, witness_address, witness_name
 from crestline.ledger.verify import Verification, verify
 
 T = TypeVar("T")
@@ -67,10 +67,11 @@ class Store:
 
     @classmethod
     def create(cls, address: Address, clock: Clock, timeout: float, witness: Address | None = None) -> Store:
-        """The ledger at this address, made if there is none; `witness` is where its checksum is kept."""
+        """The ledger at this address, made if there is none; `witness` is where its checksum is kept, which the
+        environment names unless it is given."""
         database = open_database(address, create=True, timeout=timeout)
         database.write(lambda books: tables.build(books.connection, database.address))
-        return cls(database, clock)._attach_witness(witness, timeout)
+        return cls(database, clock)._attach_witness(witness_address(witness), timeout)
 
     @classmethod
     def open(cls, address: Address, clock: Clock, timeout: float, witness: Address | None = None) -> Store:
@@ -102,26 +103,36 @@ class Store:
     # Witness
 
     def _attach_witness(self, address: Address | None, timeout: float) -> Store:
-        """This ledger, if its witness knows it; one that never had a witness gets one."""
-        if address is None:
-            return self
-        witness = open_witness(address, self.database, timeout)
-        head, known = self.database.read(read_head), witness.read_head()
-        if known is None and not self._has_witness():
-            witness.note_head(head)  # before it is written down: a crash between the two refuses nobody
-            self.database.use_witness(witness)
-            self.database.write(lambda books: books.post(_witness_draft(None), self._clock()))
-            return self
-        self.database.use_witness(witness)
-        try:
-            self.database.write(Books.lock)  # the lock checks
-        except LedgerError:
-            self.close()
-            raise
+        """This ledger with its witness, if one is named."""
+        if address is not None:
+            try:
+                self.attach_witness(address, timeout)
+            except LedgerError:
+                self.close()
+                raise
         return self
 
-    def _has_witness(self) -> bool:
-        return bool(self._read_entries(select(entries).where(entries.c.kind == "witnessed").limit(1)))
+    def attach_witness(self, address: Address, timeout: float = 30.0) -> None:
+        """Tell the witness at this address of every change; a ledger that never had one gets it.
+
+        Raises:
+            LedgerError: It is not the ledger's witness, or it does not know this ledger.
+        """
+        witness = open_witness(address, self.database, timeout)
+        if witness.read() is None and self.database.read(lambda connection: Books(connection).find_witness()) is None:
+            witness.replace(self.database.read(read_head))  # before it is written down: a crash between refuses nobody
+
+        def state_witness(books: Books) -> None:
+            if books.lock().find_witness() is None:
+                books.post(_witness_draft(witness, None), self._clock())
+
+        before = self.database.witness
+        self.database.use_witness(witness)
+        try:
+            self.database.write(state_witness)  # the lock checks
+        except LedgerError:
+            self.database.use_witness(before)
+            raise
 
     def accept(self, address: Address, timeout: float = 30.0) -> str:
         """Take this ledger in place of what its witness knows, for its owner who has restored it; a ledger that does
@@ -129,11 +140,12 @@ class Store:
         self.refuse_damaged()
         witness = open_witness(address, self.database, timeout)
         try:
-            known = witness.read_head()
-            before = "nothing" if known is None else f"{known.length}:{known.hash}"
+            known = witness.read()
+            before = "nothing" if known is None else f"{known.confirmed.length}:{known.confirmed.hash}"
         except LedgerError:
             before = "nothing that can be read"
-        self.database.write(lambda books: books.post(_witness_draft(before), self._clock()))
+        with self.database.without_witness():
+            self.database.write(lambda books: books.post(_witness_draft(witness, before), self._clock()))
         witness.replace(self.database.read(read_head))
         return before
 
@@ -451,9 +463,9 @@ def _with_user(changed: list[Account], whole: Account, user: str | None) -> list
     return [*(account for account in changed if account.key != whole.key), replace(own, user=user)]
 
 
-def _witness_draft(before: str | None) -> Draft:
-    """That a witness is kept from now on; of one that knew another chain, what it knew."""
-    return Draft("witnessed", "", details={"knew": before})
+def _witness_draft(witness: Witness, before: str | None) -> Draft:
+    """That a witness is kept from now on, and its name; of one that knew another chain, what it knew."""
+    return Draft("witnessed", "", details={"name": witness_name(witness), "knew": before})
 
 
 def _hold_in_all_accounts(payers: list[ChargedAccounts], cost: Cost) -> list[tuple[ChargedAccounts, Amount]]:

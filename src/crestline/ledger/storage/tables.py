@@ -103,9 +103,8 @@ _index("of_both", entries.c.dataset, entries.c.analyst, entries.c.sequence)
 # The database itself refuses to settle a reservation twice, or one that was given back, and to take one up twice.
 _index("closed_once", entries.c.receipt, unique_where="kind IN ('settled', 'voided')")
 _index("begun_once", entries.c.receipt, unique_where="kind = 'begun'")
-
-
 _index("tokens", entries.c.sequence, unique_where="kind = 'token'")
+_index("witnesses", entries.c.sequence, unique_where="kind = 'witnessed'")
 
 
 def is_ending(table: FromClause = entries) -> ColumnElement[bool]:
@@ -122,6 +121,11 @@ def is_beginning(table: FromClause = entries) -> ColumnElement[bool]:
 def is_about_token() -> ColumnElement[bool]:
     """Whether an entry makes or ends a token of the service; written out for the same reason."""
     return entries.c.kind == literal_column("'token'")
+
+
+def is_about_witness() -> ColumnElement[bool]:
+    """Whether an entry says that there is a witness; written out for the same reason."""
+    return entries.c.kind == literal_column("'witnessed'")
 
 
 def build(connection: Connection, address: str) -> None:
