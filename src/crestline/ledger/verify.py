@@ -113,7 +113,8 @@ class _ChainAudit:
                 f"entry {entry.sequence}: it does not follow the one before it; removed, moved or edited"
             )
         number = self._numbers.next_number(content)
-        if entry.number != number or any(content[name] != getattr(entry, name) for name in _KEPT_TWICE):
+        columns = all(content[name] == getattr(entry, name) for name in _KEPT_TWICE)
+        if entry.number != number or content.get("request") != entry.request or not columns:
             self.findings.append(f"entry {entry.sequence}: its columns do not match its text; they were edited")
         self.backwards += content["time"] < self._time
         self._time = content["time"]
@@ -160,7 +161,7 @@ class _Replay:
             return self._replay_taken_up(content["receipt"])
         return (
             []
-            if content["kind"] in ("answered", "refused", "witnessed", "token", "session")
+            if content["kind"] in ("answered", "refused", "cancelled", "witnessed", "token", "session")
             else ["its kind is not known"]
         )
 
