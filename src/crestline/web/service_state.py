@@ -194,6 +194,8 @@ def _source(config: Config, part: DatasetConfig, metrics: DatasetMetrics, copies
             lambda: open_source(part.source, table=part.table, timeout=float(config.limits.seconds)),
             PoolLimits(config.limits.connections, config.limits.waiting, float(config.limits.seconds)),
         )
+    with _with_location(config, (*at, "user")):
+        inner.check(Question(user=part.user, item=(part.user,), k=1, k_bar=1))
     with _with_location(config, (*at, "budget")):
         inner.check(Question(user=part.user, item=part.items[:1], k=1, k_bar=1, period=_current_period(part.budget)))
     for item in part.items:
