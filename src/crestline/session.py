@@ -95,6 +95,8 @@ def top_k(
         SourceError: The source cannot be reached, or failed.
         LedgerError: The ledger cannot be read or written.
     """
+    if ledger is None and (analyst is not None or dataset is not None):
+        raise ParameterError("analyst and dataset are names in a ledger: give ledger, too, or leave them out")
     parsed, rows = Question.from_fields(question), open_source(source, table=table)
     payer = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger, dataset=dataset)
     try:

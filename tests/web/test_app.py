@@ -281,7 +281,7 @@ def test_what_failed_after_it_was_charged_is_not_charged_again(
     spent = service.spent()
     monkeypatch.undo()
     second = service.top(key="one")
-    assert (first.status_code, second.status_code) == (503, 503)
+    assert (first.status_code, second.status_code) == (503, 409)
     assert service.spent() == spent
     assert "hello" not in first.text
 

@@ -277,13 +277,14 @@ class Answer(HasLazyFields):
 
         return to_json(self, path)
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Picture:
+    def plot(self, path: str | os.PathLike[str] | None = None, *, title: str | None = None) -> Picture:
         """Chart of the answer: bars for noisy counts, otherwise a ranked list; a small chart for each group.
 
         Needs the extra `crestline[plot]`.
 
         Args:
-            path: File to save it to, with the suffix .svg or .png.
+            path: File to save it to, with the suffix .svg, .png or .pdf.
+            title: The title; the question as one sentence by default.
 
         Returns:
             The chart, which a notebook displays.
@@ -294,7 +295,8 @@ class Answer(HasLazyFields):
 
         if path is not None:
             check_can_draw(path)
-        picture = plot(self) if self.by_group is None else plot_groups(self)
+        shown = self if title is None else self.replace_fields(title=title)
+        picture = plot(shown) if self.by_group is None else plot_groups(shown)
         if path is not None:
             picture.save(path)
         return picture

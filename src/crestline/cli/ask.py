@@ -11,6 +11,7 @@ import typer
 
 from crestline.cli.options import (
     DatasetOption,
+    LedgerOption,
     TableOption,
     WitnessOption,
     open_paying_ledger,
@@ -41,7 +42,7 @@ def ask(
     table: TableOption = None,
     *,
     in_store: Callable[[str], object],
-    ledger: Annotated[str | None, typer.Option(help="Charge the answers to this ledger.")] = None,
+    ledger: LedgerOption = None,
     witness: WitnessOption = None,
     dataset: DatasetOption = None,
     form: FormatOption = Format.AUTO,

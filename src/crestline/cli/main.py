@@ -34,6 +34,7 @@ _PLAIN_WORDS = {
     "Value error, ": "",
     "Input should be a valid integer, unable to parse string as an integer": "a whole number is needed",
     "Input should be a valid number, unable to parse string as a number": "a number is needed",
+    "Input should be": "it must be",
 }
 
 # Commands that pass every argument, including --help, to another package.

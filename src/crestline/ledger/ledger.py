@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
@@ -17,7 +18,16 @@ from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import Entry, canonical_json
 from crestline.ledger.periods import PeriodCharge
-from crestline.ledger.receipt import Clock, LedgerRequest, Receipt, ReserveOptions, Settlement, StoredAnswer
+from crestline.ledger.receipt import (
+    AlreadyTakenUp,
+    Clock,
+    LedgerRequest,
+    Receipt,
+    RequestKey,
+    ReserveOptions,
+    Settlement,
+    StoredAnswer,
+)
 from crestline.ledger.verify import Verification
 from crestline.periods.calendar import Periods
 
@@ -195,10 +205,17 @@ class Ledger(HasShortRepr):
         return self._store.begin(number, json.loads(canonical_json(question)))
 
     def give_back(self, ahead: Entry) -> None:
-        """Void a reservation that was made ahead: taken up first, so that nobody else can ask with it meanwhile."""
-        receipt = self.begin(ahead.sequence, ahead.content["question"])
-        assert receipt is not None, "it is for its own question"
-        self.void(receipt)
+        """Void a reservation that was made ahead: taken up first, so that nobody else can ask with it meanwhile.
+        Where another process did either before, nothing happens."""
+        with suppress(AlreadyTakenUp):
+            receipt = self.begin(ahead.sequence, ahead.content["question"])
+            assert receipt is not None, "it is for its own question"
+            self.void(receipt)
+
+    @with_typed_dict_signature(ReserveOptions, {})
+    def reserve_once(self, cost: Cost, **asking: Unpack[ReserveOptions]) -> int:
+        """The number of the reservation under the key of `request`: one that was made before, or a new one."""
+        return self._store.reserve_once(self._build_request(**asking), lambda parts: (cost, None))
 
     def settle(self, receipt: Receipt, cost: Cost, *, answer: object = None) -> Amount:
         """Charge what was in fact paid, by the theorem of the mechanism, and keep the answer (plain JSON).
@@ -223,12 +240,40 @@ class Ledger(HasShortRepr):
 
     @with_typed_dict_signature(ReserveOptions, {})
     def find_or_reserve(
-        self, cost: Cost, *, usable: Callable[[object], bool] = lambda _: True, **asking: Unpack[ReserveOptions]
+        self,
+        cost: Cost,
+        *,
+        usable: Callable[[object], bool] = lambda _: True,
+        patience: float = 0.0,
+        **asking: Unpack[ReserveOptions],
     ) -> StoredAnswer | Receipt:
         """The stored answer, as `find_answer` gives it, or else a reservation, as `reserve` makes it; both in one
-        transaction, so that nobody pays for what was paid for a moment ago."""
-        found = self._store.find_or_reserve(self._build_request(**asking), lambda parts: (cost, None), usable)
+        transaction, so that nobody pays for what was paid for a moment ago.
+
+        Where the same was reserved less than `patience` seconds ago, by this process or another, its answer is waited
+        for. Under the key of `request` something is asked once: `RequestRefused` where it was another question, or
+        this one and its answer was lost.
+        """
+        order = self._build_request(**asking)
+        found = self._store.find_or_reserve(order, lambda parts: (cost, None), usable, patience)
         return found if isinstance(found, Receipt) else _stored_answer(found)
+
+    def find_request(self, request: RequestKey, patience: float = 0.0) -> StoredAnswer | None:
+        """The answer to what was asked under this key, waited for as in `find_or_reserve`; None where nothing was.
+
+        Raises:
+            RequestRefused: It is the key of another question, or of one that was charged and lost its answer.
+        """
+        found = self._store.find_request(request, patience)
+        return None if found is None else _stored_answer(found)
+
+    def note_lost(self, receipt: Receipt) -> None:
+        """Let no question of this process wait for a reservation whose question has failed; it stays charged."""
+        self._store.note_lost(receipt)
+
+    def editions(self) -> dict[str, tuple[Entry, list[Entry]]]:
+        """Reservations of editions of reports by the key of their request, and what took up or ended each."""
+        return self._store.editions(self.dataset)
 
     def find_answer(
         self,
@@ -355,11 +400,12 @@ class Ledger(HasShortRepr):
         analyst: str | None = None,
         mechanism: str | None = None,
         reach: PeriodCharge | None = None,
+        request: RequestKey | None = None,
     ) -> LedgerRequest:
         if analyst is not None:
             _check_name(analyst, "analyst")
         canonical_json(question)
-        return LedgerRequest(self.dataset, analyst, question or {}, data_version, mechanism, reach)
+        return LedgerRequest(self.dataset, analyst, question or {}, data_version, mechanism, reach, request)
 
 
 def _stored_answer(entry: Entry) -> StoredAnswer:

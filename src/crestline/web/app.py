@@ -222,7 +222,7 @@ async def healthz() -> dict[str, str]:
 @open_to_all.get("/readyz", response_model=Health, responses={503: {"model": Error}})
 def readyz(state: CurrentState) -> dict[str, str]:
     """Whether questions can be answered: the ledger can be read. Databases are asked before each question."""
-    state.tables.read(lambda connection: None)
+    state.store.database.read(lambda connection: None)
     return {"status": "ok"}
 
 

@@ -93,7 +93,6 @@ class Limits:
     passes        1: every question reads its table in one pass; 0: as many as it takes
     connections   of a data set that are open at once
     waiting       questions that may wait: for a connection, and for their turn in this process
-    key_days      for so many days an idempotency key is remembered
     """
 
     requests_per_minute: int
@@ -102,7 +101,6 @@ class Limits:
     seconds: int
     connections: int
     waiting: int
-    key_days: int = 30
     passes: int = 0
 
 

@@ -15,6 +15,7 @@ from crestline.exact_numbers import decimal_text
 from crestline.histogram.label_order import label_order
 from crestline.ledger.entries import Entry
 from crestline.ledger.periods import PeriodCharge
+from crestline.ledger.receipt import RequestKey
 from crestline.ledger.report import fraction_used
 from crestline.ledger.storage.rows import Account
 from crestline.payment import as_free_answer, current_bill
@@ -73,15 +74,26 @@ class Caller:
 
 
 def ask_as_json(
-    dataset: ServedDataset, caller: Caller, question: Question, limits: Limits, entropy: Entropy
+    dataset: ServedDataset,
+    caller: Caller,
+    question: Question,
+    limits: Limits,
+    entropy: Entropy,
+    request: RequestKey | None = None,
 ) -> dict[str, Any]:
-    """Ask, and give the answer as JSON with its number. `entropy` must be this request's own."""
+    """Ask, and give the answer as JSON with its number. `entropy` must be this request's own. Under the key of
+    `request` it is asked once."""
     with use_cache_of(caller.person.name):
-        return _ask_and_record(dataset, caller, question, limits, entropy)
+        return _ask_and_record(dataset, caller, question, limits, entropy, request)
 
 
 def _ask_and_record(
-    dataset: ServedDataset, caller: Caller, question: Question, limits: Limits, entropy: Entropy
+    dataset: ServedDataset,
+    caller: Caller,
+    question: Question,
+    limits: Limits,
+    entropy: Entropy,
+    request: RequestKey | None,
 ) -> dict[str, Any]:
     who, ledger = caller.person.name, dataset.ledger
     before = dataset.prepared_cache.find(who, question)
@@ -91,7 +103,8 @@ def _ask_and_record(
     if found is not None:
         return answer_json(_with_title(as_free_answer(found), dataset), found.analyst_number)
     answer = _with_title(
-        ask(ready, source=dataset.source, entropy=entropy, ledger=ledger, analyst=caller.payer), dataset
+        ask(ready, source=dataset.source, entropy=entropy, ledger=ledger, analyst=caller.payer, request=request),
+        dataset,
     )
     dataset.prepared_cache.keep(who, question, ready)
     if answer.bill is not None:

@@ -21,6 +21,7 @@ from crestline.ledger.storage.rows import (
     FINGERPRINT,
     MODULUS,
     Account,
+    AccountKey,
     ChainHead,
     Key,
     Row,
@@ -40,6 +41,7 @@ from crestline.ledger.storage.tables import (
     is_ending,
     lost_head_error,
     periods,
+    refusals,
 )
 from crestline.ledger.storage.witness import (
     LONGEST_WAIT,
@@ -161,12 +163,35 @@ class Books:
             return None, []
         return self._check_unedited(reserved), [one for one in found if one.receipt == number and one.kind in _ENDED]
 
-    def find_answer(self, key: str) -> Entry | None:
-        """The newest settled entry with this answer key."""
+    def find_answer(self, key: str) -> tuple[Entry | None, Entry | None]:
+        """The newest settled entry with this answer key, and a newer reservation with it that has not ended."""
         self.lock()
-        posted = (one for one in reversed(self._new) if one.answer_key == key and one.kind == "settled")
-        found = next(posted, None) or self._find_first(ANSWER, wanted=key)
-        return None if found is None else self._check_unedited(found)
+        posted = [one for one in self._new if one.answer_key == key]
+        newest = next((one for one in reversed(posted) if one.kind in ("settled", "reserved")), None)
+        newest = newest or self._find_first(_NEWEST, wanted=key)
+        if newest is None or newest.kind == "settled":
+            return None if newest is None else self._check_unedited(newest), None
+        settled = next((one for one in reversed(posted) if one.kind == "settled"), None)
+        found = settled or self._find_first(ANSWER, wanted=key)
+        running = newest if not self._following(newest.sequence) else None
+        return None if found is None else self._check_unedited(found), running
+
+    def find_claim(self, key: str) -> tuple[Entry, list[Entry]] | None:
+        """What was reserved, or cancelled, under this key of a request and not given back, and what followed it.
+
+        The lock is not taken: a reader may ask, too.
+        """
+        stored = self._find_entries(_CLAIMS, wanted=key)
+        for entry in reversed([*stored, *(one for one in self._new if one.request == key)]):
+            following = self._following(entry.sequence)
+            if all(one.kind != "voided" for one in following):
+                return self._check_unedited(entry), following
+        return None
+
+    def _following(self, number: int) -> list[Entry]:
+        """The entries that took up or ended a reservation."""
+        stored = self._find_entries(_RESERVATION, wanted=number)
+        return [one for one in (*stored, *self._new) if one.receipt == number and one.kind in _ENDED]
 
     def has_asked(self, dataset: str, analyst: str) -> bool:
         """Whether anything was ever reserved, or served, for this analyst."""
@@ -187,6 +212,19 @@ class Books:
         self._new.append(entry)
         self._head = ChainHead(entry.sequence, entry.hash)
         return entry
+
+    def count_refusal(self, key: AccountKey, day: str) -> tuple[int, tuple[str, int] | None]:
+        """How many refusals an account has had on this day with this one; and, with the first of a day, the day before
+        on which there was one, and their number."""
+        self.lock()
+        own = (refusals.c.dataset == key[0], refusals.c.analyst == key[1])
+        row = self.connection.execute(select(refusals.c.day, refusals.c.number).where(*own)).first()
+        if row is None:
+            self.connection.execute(insert(refusals), {"dataset": key[0], "analyst": key[1], "day": day, "number": 1})
+            return 1, None
+        number = row.number + 1 if row.day == day else 1
+        self.connection.execute(update(refusals).where(*own).values(day=day, number=number))
+        return number, None if row.day == day else (row.day, row.number)
 
     def flush(self) -> None:
         """Write what was posted, and announce it to the witness."""
@@ -401,6 +439,13 @@ _RESERVATION = select(entries).where(
         and_(entries.c.receipt == bindparam("wanted"), is_ending()),
         and_(entries.c.receipt == bindparam("wanted"), is_beginning()),
     )
+)
+_CLAIMS = select(entries).where(entries.c.request == bindparam("wanted")).order_by(entries.c.sequence)
+_NEWEST = (
+    select(entries)
+    .where(entries.c.answer_key == bindparam("wanted"), entries.c.kind.in_(("settled", "reserved")))
+    .order_by(entries.c.sequence.desc())
+    .limit(1)
 )
 ANSWER = (
     select(entries)

@@ -129,7 +129,8 @@ class Database:
                 self._commit([job])
         except Exception as error:
             for _, future in batch:  # no exception is shared with another thread
-                future.set_exception(LedgerError(str(error)) if isinstance(error, LedgerError) else error)
+                shared = len(batch) > 1 and isinstance(error, LedgerError)
+                future.set_exception(LedgerError(str(error)) if shared else error)
         else:
             for (_, future), (result, failure) in zip(batch, outcomes, strict=True):
                 if failure is None:

@@ -257,7 +257,6 @@ def _read_words(section: Section) -> Words:
 
 def _read_limits(section: Section) -> Limits:
     defaults = {"requests_per_minute": 60, "k": 200, "k_bar": 20_000, "seconds": 60, "connections": 4, "waiting": 64}
-    defaults["key_days"] = 30
     section.refuse_unknown(*defaults, "passes")
     passes = section.whole_number("passes", None) or 0
     if passes > 1:
