@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
+from crestline.access.keys import Keys
 from crestline.config import Config, DatasetConfig
 from crestline.errors import BudgetMismatch, LedgerError, ParameterError, QuestionError, SourceError
 from crestline.histogram.view_kinds import SLOTS, View
@@ -84,7 +85,7 @@ def open_datasets(config: Config) -> Iterator[dict[str, OpenDataset]]:
     opened = {name: open_served_source(config, part) for name, part in config.datasets.items()}
     store = open_store(config)
     try:
-        store.refuse_damaged()
+        store.refuse_damaged(Keys.read_or_create(config.key_file, store).signer("verified"))
         yield {
             name: OpenDataset(opened[name], open_budgets(config, part, store)) for name, part in config.datasets.items()
         }

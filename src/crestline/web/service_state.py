@@ -85,9 +85,9 @@ def open_state(
     counted = {name: metrics.dataset(name) for name in config.datasets}
     sources = {name: _open_source(config, part, counted[name], copies) for name, part in config.datasets.items()}
     store = open_store(config, clock)
-    store.refuse_damaged()
-    ledgers = {name: open_budgets(config, part, store) for name, part in config.datasets.items()}
     keys = Keys.read_or_create(config.key_file, store)
+    store.refuse_damaged(keys.signer("verified"))
+    ledgers = {name: open_budgets(config, part, store) for name, part in config.datasets.items()}
     tokens = Tokens(store, keys)
     return ServiceState(
         config,
