@@ -121,9 +121,9 @@ def open_state(
     counted = {name: metrics.dataset(name) for name in config.datasets}
     sources = {name: _source(config, part, counted[name], copies) for name, part in config.datasets.items()}
     store = Store.create(config.ledger, clock, 30.0, config.witness)
-    store.refuse_damaged()
-    ledgers = {name: _ledger(config, part, store) for name, part in config.datasets.items()}
     keys = Keys.read_or_create(config.key_file, store)
+    store.refuse_damaged(keys.signer("verified"))
+    ledgers = {name: _ledger(config, part, store) for name, part in config.datasets.items()}
     tokens = Tokens(store, keys)
     return ServiceState(
         config,

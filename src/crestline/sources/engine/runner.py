@@ -7,9 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from crestline.errors import CrestlineError, NotSent, QuestionError, SourceError, SourceUnavailable
 from crestline.sources.engine.bind_parameters import NOTHING, Values
 from crestline.sources.engine.connection import Engine
@@ -100,15 +97,31 @@ class Runner:
         """Whether tables with names and arrays of numbers can be had."""
         return self._dialect.array_transfer is not None
 
-    def columns(self, expression: Expression, values: Values = NOTHING) -> list[NDArray[np.int64]]:
-        """The columns of an expression of whole numbers without nulls (where `has_arrays`)."""
-        return [np.asarray(column, dtype=np.int64) for column in self.fetch_arrays(expression, values)]
+    @property
+    def has_batches(self) -> bool:
+        """Whether rows can be read as Arrow batches, because the engine is in this process."""
+        return self._dialect.record_batches is not None
 
-    def fetch_arrays(self, expression: Expression, values: Values = NOTHING) -> list[NDArray[Any]]:
-        """The columns of an expression of whole numbers or bytes, without nulls (where `has_arrays`)."""
-        return self._run(
-            lambda: self._array_transfer.columns(self._engine, self._known.statement_of(expression, values), values)
-        )
+    def read_arrow(self, expression: Expression, limit: int | None, values: Values = NOTHING) -> pyarrow.Table | None:
+        """The rows of an expression, read by one statement (where `has_batches`); None once they take more bytes than a
+        limit."""
+        send = self._dialect.record_batches
+        assert send is not None, "asked only where batches can be read"
+
+        def read() -> pyarrow.Table | None:
+            import pyarrow
+
+            statement = self._known.statement_of(expression, values) if self.has_bind_parameters else None
+            batches, size = list[pyarrow.RecordBatch](), 0
+            with send(self._engine, expression, statement, values) as reader:
+                for batch in reader:
+                    size += batch.nbytes
+                    if limit is not None and size > limit:
+                        return None
+                    batches.append(batch)
+                return pyarrow.Table.from_batches(batches, reader.schema)
+
+        return self._run(read)
 
     def store_rows(self, name: str, expression: Expression, values: Values = NOTHING) -> int:
         """Store the rows of an expression under a name until it is dropped, and say how many they are (where
