@@ -55,10 +55,10 @@ def _open_way(service: str, analyst: str | None) -> Iterator[Send]:
         return
     from datetime import timedelta
 
+    from crestline.config import load_config
+    from crestline.ledger.receipt import utc_now
     from crestline.web.app import create_app
     from crestline.web.service_state import open_state
-    from crestline.web.settings.reader import load_config
-    from crestline.web.utc_clock import utc_now
 
     config = load_config(Path(service))
     if analyst not in config.analysts:

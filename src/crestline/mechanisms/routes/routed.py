@@ -28,7 +28,7 @@ from crestline.guarantees.guarantee import ZCDP, ApproxDP, GaussianDP, Guarantee
 from crestline.guarantees.root_finding import largest_fitting
 from crestline.guarantees.rounding import ball, decimal_above, precision, round_down
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.pairs import PairViews
+from crestline.histogram.relation import PairViews
 from crestline.histogram.route import Route
 from crestline.mechanisms.mechanism import AnyMechanism, BuiltIn, Law, PairMechanismBase
 from crestline.mechanisms.observed.sieve import Sieve
