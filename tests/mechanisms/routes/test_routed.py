@@ -266,7 +266,9 @@ def noisy_lead_delta(mechanism: Routed, slots_delta: float, deciding: int, moved
     epsilon, gate, mu = float(mechanism.epsilon), float(mechanism.gate), math.sqrt(2 * mechanism.pairs.cost().rho)
     reach = math.ceil(40 / gate)
     edges = np.arange(-reach, reach + 2) - 0.5
-    one, other = (np.diff(LAPLACE.cdf(gate * places)) for places in (edges, edges - moved))
+    one, other = (
+        np.diff(LAPLACE.cdf(np.multiply(places, gate, dtype=np.float64))) for places in (edges, edges - moved)
+    )
     seen = (one > 0) & (other > 0)
     leads, one, loss = edges[:-1][seen] + 0.5, one[seen], np.log(one[seen] / other[seen])
     new = float(mechanism.pairs.cost().delta)
