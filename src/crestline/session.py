@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
 
 from crestline.answer.answer import Answer
 from crestline.answer_key import Identity, check_version, find_stored
-from crestline.ask import ask
+from crestline.ask import ask, create_charging
 from crestline.errors import ParameterError, QuestionError
 from crestline.exact_numbers import Exact, whole_number, with_typed_dict_signature
 from crestline.label_text import HasShortRepr, html_text
@@ -102,9 +102,8 @@ def top_k(
     try:
         now = None if payer is None else payer.now()
         prepared = prepare(parsed, budget=_paying_budget(payer, analyst), limits=rows.limits, now=now)
-        return ask(
-            prepared, source=rows, entropy=_check_entropy(entropy), ledger=payer, analyst=analyst, version=version
-        )
+        charge = create_charging(payer, analyst=analyst)
+        return ask(prepared, source=rows, entropy=_check_entropy(entropy), charge=charge, version=version)
     finally:
         if payer is not None and payer is not ledger:
             payer.close()
@@ -351,8 +350,7 @@ class Dataset:
             self._prepare_question(question, analyst),
             source=self.source,
             entropy=self.entropy,
-            ledger=self.ledger,
-            analyst=analyst,
+            charge=create_charging(self.ledger, analyst=analyst),
             version=self.version,
         )
         return answer.replace_fields(title=answer.question.words(self.words))

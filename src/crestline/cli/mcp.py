@@ -45,10 +45,10 @@ def mcp(
 def _service_here(file: Path, analyst: str) -> Iterator[Send]:
     """The way to the API of a configuration in this process, with a token that ends with it."""
     from crestline.cli.token import new_token
+    from crestline.config import load_config
     from crestline.web.app import create_app
     from crestline.web.mcp.server import send_within
     from crestline.web.service_state import open_state
-    from crestline.web.settings.reader import load_config
 
     state = open_state(load_config(file))
     token = new_token(file, analyst, "1d")

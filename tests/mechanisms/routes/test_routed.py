@@ -20,7 +20,7 @@ from crestline.errors import BudgetMismatch, ParameterError
 from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.pairs import Pairs
+from crestline.histogram.relation import Relation
 from crestline.histogram.route import Route
 from crestline.ledger.budget_rules import PureRule
 from crestline.mechanisms.canonical.staircase import Staircase
@@ -65,10 +65,10 @@ def routed(gate: str = "0.3", epsilon: str = "0.5", delta: str = "0.05", needed:
     return Routed(gate, needed, slots, OverPairs(others))
 
 
-def pairs(users: tuple[User, ...]) -> Pairs:
+def pairs(users: tuple[User, ...]) -> Relation:
     rows = [(user, "abc".index(item)) for user, items in enumerate(users) for item in items]
     table = np.array(rows, dtype=np.int64).reshape(-1, 2)
-    return Pairs(table[:, 0], table[:, 1], "abc")
+    return Relation(table[:, 0], table[:, 1], "abc")
 
 
 Law = dict[tuple[int, AnyMechanism], tuple[float, Mapping[Selection, float]]]
@@ -181,7 +181,7 @@ def replace_gate(mechanism: Routed, gate: str) -> Routed:
 
 def test_the_route_is_released_and_decides_what_is_charged() -> None:
     mechanism = Routed.for_budget(k=5, epsilon=1, delta="1e-6")
-    clear = Pairs(np.repeat(np.arange(2000), 5), np.tile(np.arange(5), 2000))
+    clear = Relation(np.repeat(np.arange(2000), 5), np.tile(np.arange(5), 2000))
     selection = mechanism.release(clear, replay("clear"))  # type: ignore[arg-type] # its view says what
     assert selection.route is not None
     assert (selection.route.taken, selection.route.other) == ("OrderedStaircase", "Sieve")
@@ -270,7 +270,7 @@ def test_every_noisy_lead_that_a_double_can_tell_is_looked_at() -> None:
 
 
 def test_an_empty_table_names_nothing() -> None:
-    none = Pairs(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    none = Relation(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
     for key in range(5):
         selection = Routed.for_budget(k=3, epsilon=1, delta="1e-6").release(none, replay(key))  # type: ignore[arg-type] # its view says what
         assert (selection.items, selection.stopped) == ((), True)

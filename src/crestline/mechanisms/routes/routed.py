@@ -24,7 +24,7 @@ from crestline.exact_numbers import positive_number, whole_number
 from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.pairs import PairViews
+from crestline.histogram.relation import PairViews
 from crestline.histogram.route import Route
 from crestline.mechanisms.framework.gumbel import RestrictedGumbel
 from crestline.mechanisms.mechanism import AnyMechanism, BuiltIn, Law, PairMechanismBase
