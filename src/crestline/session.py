@@ -28,7 +28,7 @@ from crestline.sources.pool import Pool
 from crestline.words import LONGEST_DESCRIPTION, LONGEST_TITLE, NO_WORDS, Words, check_text
 
 if TYPE_CHECKING:
-    from crestline.client.remote import RemoteConnection
+    from crestline.client.remote import RemoteConnection, RemoteDataset
     from crestline.ledger.storage.store import Store
     from crestline.reports.report import ReportRun
     from crestline.sql_questions.result import SqlResult
@@ -448,7 +448,12 @@ class Dataset:
 
 @with_question_fields
 def report(
-    data: Dataset, name: str = "report", *, every: str, ahead: int = 0, **question: Unpack[QuestionFields]
+    data: Dataset | RemoteDataset,
+    name: str = "report",
+    *,
+    every: str,
+    ahead: int = 0,
+    **question: Unpack[QuestionFields],
 ) -> ReportRun:
     """Ask a recurring question: each period that has ended is asked once, and later calls ask what is due since.
 
@@ -469,13 +474,16 @@ def report(
         MechanismError: The mechanism is unknown, or cannot answer the question.
         LedgerError: The ledger cannot be read or written.
     """
+    from crestline.client.remote import RemoteDataset, run_remote_report
     from crestline.reports.report import Report, run_report
 
-    if not isinstance(data, Dataset):
+    if not isinstance(data, Dataset | RemoteDataset):
         raise ParameterError("a report asks a data set: report(connect(…).dataset(…), every='month', …)")
     since = question.pop("since", None)
     parsed = Question.from_fields({"user": data.user, "contribution": data.contribution, **question})
     parsed_report = Report(name, parsed, every, since or "", ahead)
+    if isinstance(data, RemoteDataset):
+        return run_remote_report(parsed_report, data, question)
     return run_report(parsed_report, source=data.source, ledger=data.ledger, entropy=data.entropy)
 
 
