@@ -141,9 +141,10 @@ def test_deletion_with_the_numbers_closed_up_is_found(path: Path) -> None:
 
 
 def test_an_inserted_entry_is_found(path: Path) -> None:
-    columns = "dataset, analyst, NULL, answer_key, body, hash, number, NULL"
-    copied = f"INSERT INTO crestline_entries SELECT 12, 'refused', {columns}"
-    found = verified(path, sql(copied + " FROM crestline_entries WHERE sequence = 6"))
+    copied = (
+        "INSERT INTO crestline_entries SELECT 12, 'refused', dataset, analyst, NULL, answer_key, body, hash, 1, NULL"
+    )
+    found = verified(path, sql(f"{copied} FROM crestline_entries WHERE sequence = 6"))
     assert "entry 12 is not known to the head row; inserted" in found.findings
 
 
@@ -338,8 +339,9 @@ def test_a_clock_that_stands_still_does_not_go_backwards() -> None:
 
 
 def test_several_inserted_entries_are_named_from_the_first_to_the_last(path: Path) -> None:
-    columns = "dataset, analyst, NULL, answer_key, body, hash, number, NULL"
-    copied = f"INSERT INTO crestline_entries SELECT {{}}, 'refused', {columns}"
+    copied = (
+        "INSERT INTO crestline_entries SELECT {}, 'refused', dataset, analyst, NULL, answer_key, body, hash, 1, NULL"
+    )
     whence = " FROM crestline_entries WHERE sequence = 6"
     found = verified(path, *(sql(copied.format(number) + whence) for number in (12, 13, 14)))
     assert "entries 12 to 14 are not known to the head row; inserted" in found.findings

@@ -36,6 +36,10 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "SELECT sku, SUM(quantity) t FROM sales GROUP BY 1 ORDER BY t DESC LIMIT 3": {
         **ALL, "k": 3, "score": "sum(quantity)", "clip": 10,
     },
+    "SELECT sku, SUM(price, contribution_bounds_per_group => (0, 20)) t FROM sales GROUP BY 1 ORDER BY t DESC": {
+        **ALL, "score": "sum(price)", "clip": 20,
+    },
+    "SELECT sku AS thing, n FROM (SELECT sku, COUNT(*) n FROM sales GROUP BY 1) x ORDER BY thing": ALL,
     "SELECT sku, COUNT(*) FROM (SELECT * FROM sales WHERE country = 'DE') AS v GROUP BY sku": {
         **ALL, "where": "country = 'DE'",
     },

@@ -15,8 +15,7 @@ from tests.mechanisms.observed.test_observed import User, hockey_stick, neighbou
 from tests.mechanisms.observed.test_sieve import planted
 
 from crestline.histogram.observed_items import ObservedItems
-from crestline.histogram.pairs import CELLS, SplitMixHashing
-from crestline.histogram.period_pairs import PeriodPairs
+from crestline.histogram.relation import CELLS, Relation, Rows, SplitMixHashing
 from crestline.mechanisms.observed.choose_bound import SieveSetting
 from crestline.mechanisms.observed.count_step import NoisyUsers
 from crestline.mechanisms.observed.named_counts import (
@@ -49,7 +48,7 @@ def look(cells: list[int], sigma: int) -> NoisyQuery:
 def test_counts_cost_nothing_and_change_no_name(light: bool) -> None:
     names, counted = Sieve(10, 1, "1e-6"), Sieve(10, 1, "1e-6", counts=True)
     assert (names.guarantee(), names.cost()) == (counted.guarantee(), counted.cost())
-    truth = np.bincount(planted(light)._items)
+    truth = np.bincount(planted(light).pairs()[1])
     for key in range(3):
         alone, both = (one.release(planted(light), replay(key)) for one in (names, counted))
         assert alone.items == both.items
@@ -65,11 +64,10 @@ def test_counts_cost_nothing_and_change_no_name(light: bool) -> None:
 @pytest.mark.long
 def test_over_several_periods_counts_are_paid_for() -> None:
     """Users who are there in both of two periods count once, and the noisy scores tell nothing about users."""
-    pairs = planted(False)
-    users, items = np.tile(pairs._users, 2), np.tile(pairs._items, 2)
-    whose = users, np.repeat(np.arange(2), len(pairs._users))
-    both = PeriodPairs.from_periods(whose, items, pairs._named, SplitMixHashing(np.arange(3_000), np.arange(40_000)))
-    truth = np.bincount(pairs._items)
+    users, items = planted(False).pairs()
+    rows = Rows(np.tile(users, 2), np.tile(items, 2), np.repeat(np.arange(2), len(users)))
+    both = Relation.from_rows(rows, list, SplitMixHashing(np.arange(3_000), np.arange(40_000)))
+    truth = np.bincount(items)
     found = Sieve(10, 1, "1e-6", counts=True, several=True).release(both, replay("periods"))
     assert len(found) == 10
     for item, count, bound in zip(found.items, found.counts or (), found.bounds or (), strict=True):

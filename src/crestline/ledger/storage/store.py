@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from sqlalchemy import Connection, Executable, Select, bindparam, or_, select
+from itsdangerous import BadData
+from sqlalchemy import Connection, Executable, Select, bindparam, delete, func, insert, or_, select
 
 from crestline.errors import BudgetExhausted, BudgetMismatch, LedgerError
 from crestline.guarantees.cost import Cost
 from crestline.ledger.amount import Amount, zero_amount
 from crestline.ledger.balance_rules import Balance, check_user, user_of_question
 from crestline.ledger.budget import Budget
-from crestline.ledger.entries import ENDINGS, Draft, Entry, EntryKind, canonical_json, is_ahead, utc_text
+from crestline.ledger.entries import ENDINGS, UNREADABLE, Draft, Entry, EntryKind, canonical_json, is_ahead, utc_text
 from crestline.ledger.periods import PeriodCharge, check_same_calendar
 from crestline.ledger.receipt import (
     AlreadyTakenUp,
@@ -57,7 +59,10 @@ from crestline.ledger.storage.rows import (
 )
 from crestline.ledger.storage.tables import entries
 from crestline.ledger.storage.witness import Witness, open_witness, witness_address, witness_name
-from crestline.ledger.verify import Verification, verify
+from crestline.ledger.verify import ChainAudit, Verification, verify
+
+if TYPE_CHECKING:
+    from itsdangerous import URLSafeSerializer
 
 T = TypeVar("T")
 LISTED_REFUSALS = 100  # refusals of a day and an account that are entries; more are counted
@@ -65,6 +70,7 @@ Address: TypeAlias = str | os.PathLike[str]
 Choose: TypeAlias = Callable[
     [list[ChargedAccount]], tuple[Cost, int | None]
 ]  # what a question costs, and its k if it was chosen
+Signer: TypeAlias = "URLSafeSerializer"
 Usable: TypeAlias = Callable[[object], bool]  # whether an answer that is stored may be served
 
 
@@ -593,9 +599,26 @@ class Store:
 
         return self.database.read(check)
 
-    def refuse_damaged(self) -> None:
-        """Check everything, and refuse a ledger that does not hold."""
-        found = self.verify()
+    def refuse_damaged(self, signer: Signer | None = None) -> None:
+        """Check everything, and refuse a ledger that does not hold.
+
+        With a `signer`, whose key is not in the database, what holds is remembered there, and what was remembered is
+        not read again: entries are checked from there on, and all balances. An older entry that is edited afterwards
+        is found where it is used, and by `verify`.
+        """
+
+        def check(connection: Connection) -> tuple[Verification, int, ChainAudit]:
+            audit = ChainAudit() if signer is None else _remembered_audit(connection, signer)
+            start = audit.length
+            head, rows = read_head(connection), load_rows(connection)
+            for entry in _all_entries(connection, start):
+                audit.check_entry(entry)
+            return audit.close(head.length, head.hash, balances_in(rows), users_in(rows)), start, audit
+
+        found, start, audit = self.database.read(check)
+        if found.ok and signer is not None and audit.length - start >= _REMEMBERED:
+            statement = signer.dumps(audit.to_text())
+            self.database.write(lambda books: _remember(books.connection, str(statement)))
         if not found.ok:
             raise LedgerError(
                 f"ledger {self.address} does not hold: {found.findings[0]} ({len(found.findings)} found). Run "
@@ -676,11 +699,29 @@ def _unended() -> Select[tuple[object, ...]]:
     return select(entries).where(~ending.exists()).order_by(entries.c.sequence)
 
 
-def _all_entries(connection: Connection) -> Iterator[Entry]:
-    few = connection.execution_options(yield_per=1000)
-    return (to_entry(row) for row in few.execute(select(entries).order_by(entries.c.sequence)))
+def _all_entries(connection: Connection, after: int = 0) -> Iterator[Entry]:
+    few, newer = connection.execution_options(yield_per=1000), entries.c.sequence > after
+    query = select(entries).order_by(entries.c.sequence)
+    return (to_entry(row) for row in few.execute(query.where(newer) if after else query))
+
+
+def _remembered_audit(connection: Connection, signer: Signer) -> ChainAudit:
+    """The check that was remembered, or a new one where none was, or by another hand, or entries of it are gone."""
+    statement = connection.execute(select(tables.verified.c.statement)).scalar()
+    with suppress(BadData, *UNREADABLE):
+        audit = ChainAudit.from_text(str(signer.loads(statement or "")))
+        older = select(func.count()).select_from(entries).where(entries.c.sequence <= audit.length)
+        if connection.execute(older).scalar() == audit.length:
+            return audit
+    return ChainAudit()
+
+
+def _remember(connection: Connection, statement: str) -> None:
+    connection.execute(delete(tables.verified))
+    connection.execute(insert(tables.verified), {"id": 1, "statement": statement})
 
 
 _WITH_KEY = select(entries).where(entries.c.answer_key == bindparam("wanted")).order_by(entries.c.sequence)
 _ENDING = select(entries).where(entries.c.receipt == bindparam("wanted"), tables.is_ending())
+_REMEMBERED = 100  # new entries that are worth another statement
 _POLL = 0.05  # seconds between two looks whether a reservation has ended

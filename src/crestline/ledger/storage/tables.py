@@ -5,6 +5,7 @@ crestline_accounts   one row per budget: a data set, or an analyst under it; the
                      the user column that they fix
 crestline_periods    one row for each period, or window of periods, that was asked about, where a budget is by period
 crestline_entries    append-only; everything else can be computed from it, and `verify` does
+crestline_verified   one row: what a check of all entries found out, up to one of them, signed by a key outside
 crestline_refusals   one row per account that was ever refused: a day, and how many refusals there were on it
 """
 
@@ -72,6 +73,13 @@ periods = Table(
     Column("span", Integer, primary_key=True, autoincrement=False),  # 1, or how many periods the window has
     Column("settled", Text, nullable=False),
     Column("held", Text, nullable=False),
+)
+
+verified = Table(
+    "crestline_verified",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("statement", Text, nullable=False),
 )
 
 refusals = Table(

@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from crestline.histogram.count_levels import Indices
-from crestline.histogram.pairs import PairViews
+from crestline.histogram.relation import PairViews
 from crestline.mechanisms.observed.noisy_query import noisy_query
 from crestline.mechanisms.observed.weights import UNIT, Weights, gaussian_weights
 from crestline.randomness.entropy import Entropy
