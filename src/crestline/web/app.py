@@ -25,7 +25,7 @@ from crestline.web.api.sql import SqlBody, SqlRequest, question_of, read_request
 from crestline.web.metrics import CONTENT_TYPE
 from crestline.web.middleware import Middleware, error_body
 from crestline.web.pages.api_page import api_page
-from crestline.web.pages.forms import error_page, page_response
+from crestline.web.pages.forms import error_page
 from crestline.web.pages.routes import pages
 from crestline.web.permissions import Caller, shares_left, stored_answer_json
 from crestline.web.problems import Problem, forbidden_problem, problem_of
@@ -187,7 +187,7 @@ def readyz(state: CurrentState) -> dict[str, str]:
 @open_to_all.get("/docs", include_in_schema=False)
 def docs(request: Request) -> Response:
     """The description, for people."""
-    return page_response("The API", api_page(request.app.openapi()), who=None)
+    return api_page(request.app.openapi())
 
 
 @open_to_all.get("/metrics", response_class=PlainTextResponse, responses={403: _ERRORS[403], 429: _ERRORS[429]})
