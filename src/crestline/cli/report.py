@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,8 +11,8 @@ import typer
 from crestline.cli.output import Format, FormatOption, print_rows
 
 if TYPE_CHECKING:
-    from crestline.web.config import ReportConfig
-    from crestline.web.service_state import ServiceState
+    from crestline.config import ReportConfig
+    from crestline.serving import OpenDataset
 
 COLUMNS = {"report": "report", "period": "period", "status": "status", "items": "items", "reason": "reason"}
 
@@ -41,30 +39,29 @@ def due(
 
     Example: crestline report due crestline.toml
     """
+    from crestline.config import load_config
     from crestline.errors import ParameterError
-    from crestline.web.service_state import open_state
-    from crestline.web.settings.reader import load_config
+    from crestline.serving import open_datasets
 
     loaded = load_config(config)
     if name is not None and name not in loaded.reports:
         raise ParameterError(f"{config} has no report {name!r}; it has: {', '.join(loaded.reports) or 'none'}")
-    state = open_state(loaded)
-    try:
+    with open_datasets(loaded) as datasets:
         chosen = {key: part for key, part in loaded.reports.items() if name in (None, key)}
-        lines = [line for key, part in chosen.items() for line in _publish_one(state, key, part)]
-        lines += [] if name is not None else _give_back_removed(state, loaded.reports)
-    finally:
-        state.close()
+        lines = [line for key, part in chosen.items() for line in _publish_one(datasets[part.dataset], key, part)]
+        lines += [] if name is not None else _give_back_removed(datasets, loaded.reports)
     print_rows(COLUMNS, lines, form)
     raise typer.Exit(1 if any(line["status"] == "missed" for line in lines) else 0)
 
 
-def _give_back_removed(state: ServiceState, reports: Mapping[str, ReportConfig]) -> list[dict[str, object]]:
+def _give_back_removed(
+    datasets: Mapping[str, OpenDataset], reports: Mapping[str, ReportConfig]
+) -> list[dict[str, object]]:
     """Cancel what was reserved ahead for reports that are no longer in the configuration."""
     from crestline.reports.report import give_back_others
 
     lines: list[dict[str, object]] = []
-    for name, served in state.datasets.items():
+    for name, served in datasets.items():
         own = {key for key, part in reports.items() if part.dataset == name}
         for version in give_back_others(served.ledger, own):
             report, _, period = version.removeprefix("report ").rpartition(" ")
@@ -73,15 +70,13 @@ def _give_back_removed(state: ServiceState, reports: Mapping[str, ReportConfig])
     return lines
 
 
-def _publish_one(state: ServiceState, name: str, part: ReportConfig) -> list[dict[str, object]]:
+def _publish_one(served: OpenDataset, name: str, part: ReportConfig) -> list[dict[str, object]]:
     from crestline.randomness.entropy import system
     from crestline.reports.publish import publish
     from crestline.reports.report import run_report
 
-    served = state.datasets[part.dataset]
-    with _single_process(part.folder / f".{name}.lock"):
-        series = run_report(part.report, source=served.source, ledger=served.ledger, entropy=system())
-        publish(series, part.folder, served.ledger)
+    series = run_report(part.report, source=served.source, ledger=served.ledger, entropy=system())
+    publish(series, part.folder, served.ledger)
     lines: list[dict[str, object]] = [
         {"report": name, "period": one.period, "status": one.status, "items": len(one.items), "reason": one.reason}
         for one in series.editions
@@ -90,25 +85,3 @@ def _publish_one(state: ServiceState, name: str, part: ReportConfig) -> list[dic
         status = "reserved ahead" if one.reserved else "not reserved"
         lines.append({"report": name, "period": one.period, "status": status, "items": "", "reason": one.reason})
     return lines
-
-
-@contextmanager
-def _single_process(path: Path) -> Iterator[None]:
-    """Hold a file lock, so that two processes that start at once do not ask the same period twice."""
-    from crestline.errors import ParameterError
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(path, os.O_CREAT | os.O_RDWR)
-    except OSError as error:
-        raise ParameterError(f"{path.parent} cannot be written: {error.strerror}") from None
-    try:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX)
-    except ImportError:  # this system has no such locks: the owner must start one process at a time
-        pass
-    try:
-        yield
-    finally:
-        os.close(file)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from crestline.cli.main import run
+from crestline.ledger.receipt import utc_now
 from crestline.periods.calendar import first_day, period_index, period_label
-from crestline.web.utc_clock import utc_now
 from tests.web.conftest import Service, started
 from tests.web.pages.conftest import Page, Visit
 

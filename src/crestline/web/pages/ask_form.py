@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
+from crestline.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
 from crestline.errors import CrestlineError
 from crestline.question import AUTO, Question, QuestionFields
 from crestline.question_fields import FIELDS, MOST_COLUMNS, Face, QuestionField, ValueKind, fields_of
 from crestline.sources.expression import where
-from crestline.web.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
 from crestline.web.pages.forecast import PER_USER, offered_mechanisms
 from crestline.web.pages.forms import Form, first_value
 from crestline.web.pages.rendering import capitalize_first
@@ -149,10 +149,10 @@ def read_guess(form: Form, dataset: DatasetConfig) -> PublicFacts | None:
         return None
     per_user = first_value(form, "per_user").strip() or str(PER_USER)
     return PublicFacts(
-        _parse_count("users", first_value(form, "users").strip(), _MOST_USERS),
-        dataset.public.items if dataset.public else None,
-        _parse_count("per_user", per_user, 10**6),
-        (first_value(form, "shape") or DEFAULT_SHAPE)[:200],
+        users=_parse_count("users", first_value(form, "users").strip(), _MOST_USERS),
+        items=dataset.public.items if dataset.public else None,
+        per_user=_parse_count("per_user", per_user, 10**6),
+        shape=(first_value(form, "shape") or DEFAULT_SHAPE)[:200],
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,10 +13,10 @@ from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
+from crestline.config import DEFAULT_SHAPE, DatasetConfig
 from crestline.errors import CrestlineError
 from crestline.question_fields import FIELDS
-from crestline.web.answer_once import QueuedQuestion, answer_from_queue
-from crestline.web.config import DEFAULT_SHAPE, DatasetConfig
+from crestline.web.answer_once import QueuedQuestion, answer_from_queue, run_unpaid
 from crestline.web.pages.ask_form import NUMBERS, FormProblem, FormState, read_guess, read_question
 from crestline.web.pages.balances import newest_remaining, recent_periods, short_period, title_of
 from crestline.web.pages.forecast import PER_USER, SHAPES, TRIALS, Forecast, forecast, offered_mechanisms
@@ -23,6 +24,7 @@ from crestline.web.pages.forms import CurrentState, Fields, Form, SignedIn, firs
 from crestline.web.pages.rendering import capitalize_first, page_response
 from crestline.web.permissions import Caller
 from crestline.web.problems import Problem, problem_of
+from crestline.web.requests.idempotency import cancel_request
 from crestline.web.service_state import ServedDataset, ServiceState
 
 _FIELD = re.compile(rf"({'|'.join(FIELDS)})\b")
@@ -31,18 +33,16 @@ ask_pages = APIRouter(include_in_schema=False)
 
 
 @ask_pages.get("/datasets/{name}")
-def new_question_page(request: Request, name: str, state: CurrentState, caller: SignedIn) -> Response:
+async def new_question_page(request: Request, name: str, state: CurrentState, caller: SignedIn) -> Response:
     """The form with its forecast, as usual or as its address says: a link fills it in, and asks nothing."""
     dataset = caller.dataset(state, name)
     linked = {field: request.query_params.getlist(field) for field in request.query_params}
     usual = {"item": list(dataset.config.items[:1]), "counts": ["yes"]}
-    form = _with_defaults(linked or usual, dataset, caller)
-    try:
-        question = read_question(form, state.config.limits.k)
-        found = forecast(state, caller, name, question, read_guess(form, dataset.config))
-    except (CrestlineError, Problem):  # the button says what is wrong
-        found = None
-    return _question_page(state, dataset, caller, _Shown(FormState(form), found=found))
+    form = await run_in_threadpool(_with_defaults, linked or usual, dataset, caller)
+    found = None
+    with suppress(CrestlineError, Problem):  # the button says what is wrong
+        found = await _forecast(request, state, caller, name, form)
+    return await run_in_threadpool(_question_page, state, dataset, caller, _Shown(FormState(form), found=found))
 
 
 @ask_pages.post("/datasets/{name}")
@@ -51,21 +51,31 @@ async def submit_question(request: Request, name: str, state: CurrentState, call
     key = first_value(form, "key")[:200]
     page = partial(_question_page, state, dataset, caller)
     try:
-        question = read_question(form, state.config.limits.k)
-        if first_value(form, "do") != "forecast":
+        if first_value(form, "do") == "forecast":
+            found = await _forecast(request, state, caller, name, form)
+        else:
+            question = read_question(form, state.config.limits.k)
             asked = QueuedQuestion(caller, name, question, key or None)
             body = await answer_from_queue(state, asked, request.is_disconnected)
             return RedirectResponse(f"/answers/{body['id']}", 303)
-        guess = read_guess(form, dataset.config)
-        found = await run_in_threadpool(forecast, state, caller, name, question, guess)
     except (CrestlineError, Problem) as error:
         problem = error if isinstance(error, Problem) else problem_of(error)
         open_end = problem.status >= 500 or problem.code == "unfinished"  # pressing the button again must not pay again
         errors = field_errors(problem)
         message = None if errors else _refusal(problem)
         kept = key if open_end else ""
-        return page(_Shown(FormState(form, errors), key=kept, message=message, status=problem.status))
-    return page(_Shown(FormState(form), key=key, found=found))
+        shown = _Shown(FormState(form, errors), key=kept, message=message, status=problem.status)
+    else:
+        shown = _Shown(FormState(form), key=key, found=found)
+    return await run_in_threadpool(page, shown)
+
+
+async def _forecast(request: Request, state: ServiceState, caller: Caller, name: str, form: Form) -> Forecast:
+    """The forecast of what a form asks; refused as the question itself."""
+    question = read_question(form, state.config.limits.k)
+    guess = read_guess(form, caller.dataset(state, name).config)
+    work = partial(forecast, state, caller, name, question, guess)
+    return await run_unpaid(state, caller, name, work, request.is_disconnected)
 
 
 @ask_pages.post("/cancel")
@@ -74,10 +84,8 @@ def cancel(state: CurrentState, caller: SignedIn, form: Fields) -> Response:
     key = first_value(form, "key")[:200]
     if not key:
         raise FormProblem({"key": "The key of the question is missing."})
-    found = state.requests.cancel(caller.person.name, key)
-    if isinstance(found, str):
-        return JSONResponse({"state": found, "key": _new_key()})
-    return JSONResponse({"state": "ended", "id": found.body.get("id"), "message": found.body.get("message")})
+    found = cancel_request(state.store, caller.person.name, key)
+    return JSONResponse(found if found["state"] == "ended" else {**found, "key": _new_key()})
 
 
 @ask_pages.post("/progress")

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
+from crestline.config import DatasetConfig
 from crestline.ledger.budget_fractions import epsilon_worth, fraction_of
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.report import fraction_used, usual_questions
 from crestline.ledger.storage.rows import Account
 from crestline.periods.calendar import first_day, label_days, period_in_words, period_label
-from crestline.web.config import DatasetConfig
 
 SHOWN_PERIODS = 12
 

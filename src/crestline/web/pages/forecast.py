@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from crestline.config import DEFAULT_SHAPE, PublicFacts
 from crestline.histogram.view_kinds import SLOTS
 from crestline.ledger.budget_fractions import fraction_of, how_often_fits, usual_share
 from crestline.ledger.report import fraction_used
@@ -15,12 +16,11 @@ from crestline.plan.count_models import bound_counts, ranked_histogram, read_sha
 from crestline.plan.forecast import CHANCE, Estimate, ForecastInput, expected_result
 from crestline.plan.synthetic_users import SyntheticUsers
 from crestline.prepare import Prepared
-from crestline.price.price import Charge, Price, paying_account, price
+from crestline.price.price import Charge, Price
 from crestline.question import Question
 from crestline.randomness.entropy import system
-from crestline.web.config import DEFAULT_SHAPE, PublicFacts
 from crestline.web.pages.balances import Remaining, remaining_of
-from crestline.web.permissions import Caller, prepare_permitted
+from crestline.web.permissions import Caller, prepare_checked, visible_price
 from crestline.web.service_state import ServiceState
 
 PER_USER = 10
@@ -114,18 +114,15 @@ def reason_not_offered(line: CatalogueEntry) -> str | None:
 def forecast(state: ServiceState, caller: Caller, name: str, question: Question, guess: PublicFacts | None) -> Forecast:
     """The forecast of a question that may be asked; refused in the words of the question itself where it may not."""
     served = caller.dataset(state, name)
-    ready = prepare_permitted(served, caller, question, state.config.limits)
-    parts, seen = (
-        served.ledger.charged_accounts(caller.payer, ready.period_charge),
-        {one.analyst for one in caller.accounts(state)},
-    )
-    accounts = [part for part in parts if part.account.analyst in seen]
-    cost = price(ready, [paying_account(part, part.account.title) for part in accounts])
+    ready = prepare_checked(served, caller, question, state.config.limits)
+    cost, complete = visible_price(state, caller, served, ready)
+    seen = {one.analyst for one in caller.accounts(state)}
+    parts = served.ledger.charged_accounts(caller.payer, ready.period_charge)
+    paying = (part.account for part in parts if part.account.analyst in seen and part.account.span == 1)
     calculator = ready.mechanism.margin
     margin = None if calculator is None else float(calculator(CHANCE))
-    own = max((part.account for part in accounts if part.account.span == 1), key=fraction_used)
     returned = None if guess is None or question.domain is not None else _expected_items(ready, guess)
-    return Forecast(question, ready, cost, margin, returned, guess, len(accounts) == len(parts), own)
+    return Forecast(question, ready, cost, margin, returned, guess, complete, max(paying, key=fraction_used))
 
 
 def _expected_items(prepared: Prepared, guess: PublicFacts) -> Estimate | None:

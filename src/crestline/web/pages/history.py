@@ -72,7 +72,9 @@ def lines_of(state: ServiceState, caller: Caller, entries: Sequence[Entry]) -> l
 
 def history_reader(state: ServiceState, caller: Caller) -> HistoryReader:
     """What the caller may read of the ledger."""
-    return HistoryReader(state.tables, tuple(part.config.name for part in caller.visible_datasets(state)), caller.payer)
+    return HistoryReader(
+        state.store.database, tuple(part.config.name for part in caller.visible_datasets(state)), caller.payer
+    )
 
 
 def _history_writer(state: ServiceState, caller: Caller, served: dict[int | None, Entry]) -> HistoryWriter:

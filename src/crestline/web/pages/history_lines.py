@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from crestline.config import DatasetConfig
 from crestline.errors import CrestlineError
 from crestline.exact_numbers import percent
 from crestline.ledger.amount import Amount
@@ -15,7 +16,6 @@ from crestline.ledger.budget_fractions import fraction_of
 from crestline.ledger.entries import ENDINGS, Entry
 from crestline.question import Question
 from crestline.question_fields import FIELDS, ValueKind
-from crestline.web.config import DatasetConfig
 from crestline.web.pages.balances import title_of
 
 

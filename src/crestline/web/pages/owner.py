@@ -9,18 +9,18 @@ from datetime import datetime
 from fastapi import APIRouter
 from fastapi.responses import RedirectResponse, Response
 
+from crestline.access.expiry import expiry_time
+from crestline.access.tokens import Token
+from crestline.config import AnalystConfig, DatasetConfig
 from crestline.errors import ParameterError
 from crestline.ledger.entries import utc_text
-from crestline.web.access.expiry import expiry_time
-from crestline.web.access.tokens import Token
-from crestline.web.config import AnalystConfig, DatasetConfig
+from crestline.ledger.receipt import utc_now
 from crestline.web.pages.balances import Remaining, newest_remaining, title_of
 from crestline.web.pages.forms import CurrentState, Fields, SignedInOwner, first_value
 from crestline.web.pages.rendering import capitalize_first, page_response
 from crestline.web.permissions import Caller
 from crestline.web.problems import Problem
 from crestline.web.service_state import ServiceState
-from crestline.web.utc_clock import utc_now
 
 USUAL_LIFE = "90d"
 

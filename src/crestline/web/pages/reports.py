@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from fastapi import APIRouter
 from fastapi.responses import Response
 
+from crestline.config import ReportConfig
 from crestline.randomness.entropy import system
 from crestline.reports.rank_chart import columns_of, words_of
 from crestline.reports.report import ReportRun, run_report
 from crestline.reports.tabular import column_names, rows
-from crestline.web.config import ReportConfig
 from crestline.web.pages.balances import title_of
 from crestline.web.pages.forms import CurrentState, SignedIn
 from crestline.web.pages.rendering import page_response
