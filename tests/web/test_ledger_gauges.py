@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from crestline import BoundedRange
 from crestline.errors import LedgerError
-from crestline.guarantees.accountants import BoundedRange
 from crestline.guarantees.cost import repeat_step
 from crestline.ledger.receipt import utc_now
 from crestline.ledger.storage.database import Database
