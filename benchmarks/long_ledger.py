@@ -21,6 +21,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from crestline.cli.main import run as command
+from crestline.config import load_config
 from crestline.guarantees.cost import repeat_step
 from crestline.guarantees.guarantee import BoundedRange
 from crestline.ledger.budget import Budget
@@ -31,7 +32,6 @@ from crestline.ledger.storage.rows import FINGERPRINT, MODULUS, fingerprint, row
 from crestline.ledger.storage.store import Store
 from crestline.web.app import create_app
 from crestline.web.service_state import open_state
-from crestline.web.settings.reader import load_config
 
 CONFIG = """\
 ledger = "ledger.db"
