@@ -294,6 +294,22 @@ def test_what_failed_after_it_was_charged_is_not_charged_again(
     assert "hello" not in first.text
 
 
+def test_what_was_settled_and_not_delivered_is_served_after_a_crash(
+    service: Service, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(*_: Any) -> Any:
+        raise RuntimeError("the process ends")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("crestline.web.permissions.answer_json", dies)
+        assert service.top(key="one").status_code == 500
+    spent, again = service.spent(), open_state(load_config(folder / "crestline.toml"))
+    with TestClient(create_app(again)) as client:
+        served = Service(client, again, service.tokens).top(key="one")
+        assert (served.status_code, served.json()["id"], served.json()["stored"]) == (200, 1, False)
+        assert service.spent() == spent
+
+
 def test_a_request_that_never_ended_is_not_asked_anew(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     def dies(*_: Any) -> Any:
         raise RuntimeError("a private row")
