@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -21,11 +22,12 @@ from crestline.errors import CrestlineError, LedgerError
 from crestline.ledger.receipt import utc_now
 from crestline.ledger.report import account_decimals
 from crestline.price.encoding import encode_price
+from crestline.price.price import Price
 from crestline.question import Question, QuestionFields
 from crestline.randomness.entropy import system
 from crestline.sql_questions.statement import Kind
 from crestline.web.access.callers import caller_by_token, sent_from_this_machine
-from crestline.web.answer_once import QueuedQuestion, answer_from_queue
+from crestline.web.answer_once import QueuedQuestion, answer_from_queue, run_unpaid
 from crestline.web.api.schemas import (
     AnswerBody,
     Budgets,
@@ -156,10 +158,19 @@ async def top(
 
 
 @api.post("/datasets/{name}/price", response_model=PriceBody)
-def price(name: str, request_body: TopRequest, state: CurrentState, caller: Known) -> JSONResponse:
+async def price(
+    request: Request, name: str, request_body: TopRequest, state: CurrentState, caller: Known
+) -> JSONResponse:
     """What a question would cost you at most and at least; nothing is charged, and no row is read."""
-    cost = price_question(state, caller, caller.dataset(state, name), _question(request_body), system())
+    cost = await _price(request, state, caller, name, _question(request_body))
     return JSONResponse(encode_price(cost))
+
+
+async def _price(request: Request, state: ServiceState, caller: Caller, name: str, question: Question) -> Price:
+    """The price, worked out in the queue, as unpaid work."""
+    dataset = caller.dataset(state, name)
+    work = partial(price_question, state, caller, dataset, question, system())
+    return await run_unpaid(state, caller, name, work, request.is_disconnected)
 
 
 @api.post("/sql", response_model=SqlBody)
@@ -180,7 +191,7 @@ async def sql(
         return JSONResponse(result_json(statement))
     asked = question_of(statement, request_body)
     if statement.kind is Kind.PRICE:
-        cost = await run_in_threadpool(price_question, state, caller, dataset, asked, system())
+        cost = await _price(request, state, caller, dataset.config.name, asked)
         return JSONResponse(result_json(statement, price=str(cost)))
     question = QueuedQuestion(caller, dataset.config.name, asked, idempotency_key)
     answer = await answer_from_queue(state, question, request.is_disconnected)
