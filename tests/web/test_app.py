@@ -487,7 +487,7 @@ def test_every_request_is_a_line_of_json_without_rows_or_addresses(
 def test_a_service_is_ready_while_its_ledger_can_be_written(
     service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(readiness, "PAUSE", 0.0)
+    service.state.readiness._pause = 0.0
     caplog.set_level("INFO", logger="crestline.requests")
     assert service.client.get("/readyz").json() == {"status": "ok"}
 

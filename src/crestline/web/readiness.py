@@ -57,7 +57,7 @@ class LedgerFault:
 
 
 def readiness_of(store: Store) -> LedgerFault:
-    """Whether a row can be written beside the head of the ledger, under the lock and with the checks of every charge."""
+    """Whether a row can be written beside the ledger's head, under the lock and with the checks of every charge."""
 
     def look() -> None:
         with end_within(SECONDS):
