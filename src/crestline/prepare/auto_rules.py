@@ -60,6 +60,9 @@ WITH_LEDGER = AutoRule("Sieve", "chosen because a ledger adds up rho: for the sa
 WITH_COUNTS = replace(
     WITH_LEDGER, reason="chosen because counts are wanted: they follow from what it releases, at no extra cost"
 )
+MANY_PAIRS = replace(
+    WITH_LEDGER, reason="chosen because many items are wanted: it finds those that lead by less than slots need"
+)
 PER_ITEM = AutoRule("LimitedDomain", "chosen because this budget counts items: it pays only for those it draws")
 FEW_ITEMS = AutoRule(
     "OrderedStaircase",
@@ -129,9 +132,7 @@ def _available_views(question: Question, limits: Limits) -> tuple[str, ...]:
     """Views that a mechanism may have: slots alone where one pass, their number or a score was asked for."""
     if question.passes == 1 or question.k_bar is not None or question.score is not None:
         return ("slots",)
-    # Over several periods a user has a weight in each, so that noisy scores are no counts (P23.2).
-    uncounted = question.counts and limits.several
-    return tuple(kind for kind in limits.views_of(question) if kind in KINDS and not (kind == "pairs" and uncounted))
+    return tuple(kind for kind in limits.views_of(question) if kind in KINDS)
 
 
 def _pair_rules(question: Question, terms: object) -> list[AutoRule]:
@@ -143,7 +144,7 @@ def _pair_rules(question: Question, terms: object) -> list[AutoRule]:
         return [WITH_COUNTS]
     if not question.ordered and 1 < question.k <= FEW:
         return []  # a set needs no order, and one pass is enough
-    return [ROUTE]
+    return [ROUTE] if question.k <= FEW else [MANY_PAIRS]
 
 
 def _group_rule(question: Question, terms: object) -> AutoRule:

@@ -24,7 +24,7 @@ from crestline.exact_fields import ConvertedField, Flag, Name, Number, Whole, Wh
 from crestline.exact_numbers import Exact, one_of_names, positive_number, probability, set_frozen_fields, whole_number
 from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.gaussian import largest_mu_squared
-from crestline.guarantees.guarantee import ApproxDP, GaussianDP, Guarantee, PureDP
+from crestline.guarantees.guarantee import ApproxDP, GaussianDP, Guarantee, WorstOfSteps
 from crestline.guarantees.rounding import ball, decimal_above, decimal_below, precision
 from crestline.histogram.count_bounds import CountBounds
 from crestline.histogram.histogram import Histogram
@@ -36,7 +36,7 @@ from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.observed import thresholds
 from crestline.mechanisms.observed.exact_delta import is_certainly_private
 from crestline.mechanisms.observed.law import threshold_law
-from crestline.mechanisms.observed.named_counts import FULL_WEIGHT, count_named
+from crestline.mechanisms.observed.named_counts import FULL_WEIGHT, NoisyScores, count_named
 from crestline.mechanisms.observed.release import ReleasedRanks, ThresholdRule, draw_releases
 from crestline.mechanisms.observed.release_groups import draw_in_groups
 from crestline.mechanisms.observed.weights import UNIT, Weights, gaussian_weights, laplace_weights
@@ -200,7 +200,8 @@ class Observed(BuiltIn):
 
     def cost(self) -> Cost:
         if self.noise == LAPLACE.name:
-            return repeat_step(PureDP(self.contribution / self.scale, theorem="P17.5"), delta=self.delta)
+            rho = self.contribution / (2 * self.scale**2)
+            return repeat_step(WorstOfSteps(self.contribution / self.scale, rho, theorem="P22.2"), delta=self.delta)
         return repeat_step(GaussianDP(self.contribution / self.scale**2, theorem="P17.4"), delta=self.delta)
 
     def guarantee(self) -> Guarantee:
@@ -294,7 +295,7 @@ class Observed(BuiltIn):
         if not self.counts:
             return None, None
         scores = np.multiply(np.array(values, dtype=np.float64), self.grid)
-        _, bounds = count_named(scores, float(self.scale), bar, FULL_WEIGHT, law=_NOISES[self.noise])
+        _, bounds = count_named(NoisyScores(scores, float(self.scale), bar, _NOISES[self.noise]), FULL_WEIGHT)
         return tuple(Fraction(value * self.grid) for value in values), tuple(bounds)
 
 

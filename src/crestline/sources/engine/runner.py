@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from crestline.deadline import end_within, seconds_left
 from crestline.errors import CrestlineError, NotSent, QuestionError, SourceError, SourceUnavailable
 from crestline.sources.engine.bind_parameters import NOTHING, Values
 from crestline.sources.engine.connection import Engine
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Runner", "fetch_rows", "replace_errors"]
 
 Result = TypeVar("Result")
+
+_PING_SECONDS = 5.0  # a database that takes longer to say that it is there is not asked
 
 
 class Runner:
@@ -53,7 +56,8 @@ class Runner:
 
     def _engine_answers(self) -> bool:
         try:
-            self._run(lambda: ping_engine(self._engine))
+            with end_within(_PING_SECONDS):
+                self._run(lambda: ping_engine(self._engine))
         except SourceError:  # its kind does not matter: nothing was asked yet
             return False
         return True
@@ -198,7 +202,7 @@ class Runner:
             if self._held:
                 yield
                 return
-            transaction = self._dialect.read_transaction(self._engine, self._timeout)
+            transaction = self._dialect.read_transaction(self._engine, seconds_left(self._timeout))
             self._translate_errors(transaction.__enter__)
             self._held = True
             try:
@@ -229,11 +233,12 @@ class Runner:
 
     @contextmanager
     def _limit_statement(self, late: threading.Event) -> Iterator[None]:
-        engine, timeout, record = self._engine, self._timeout, self._dialect
+        engine, timeout, record = self._engine, seconds_left(self._timeout), self._dialect
         with (
             record.read_transaction(engine, timeout),
             record.around_statement(engine),
             limit_statement(engine, timeout, late),
+            end_within(timeout),
         ):
             yield
 
