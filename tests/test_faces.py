@@ -19,6 +19,7 @@ from crestline.question import Question, QuestionFields
 from crestline.question_fields import FIELDS, Face, ValueKind
 from crestline.score import Sum
 from crestline.session import Dataset
+from crestline.sql_questions.statement import SqlOptions
 from crestline.web.api.schemas import TopRequest
 from crestline.web.mcp.tools import TOOLS
 
@@ -59,8 +60,8 @@ def test_a_tool_takes_what_the_service_takes(face: str) -> None:
 
 def test_sql_takes_the_same_on_every_face_of_a_data_set() -> None:
     local, remote = (set(inspect.signature(kind.sql).parameters) for kind in (Dataset, RemoteDataset))
-    assert remote - {"clip"} <= local
-    assert set(TOOLS["sql"].arguments.model_fields) == {"dataset", "sql", "parameters", "clip"}
+    assert local - remote == {"analyst"}
+    assert set(TOOLS["sql"].arguments.model_fields) == {"dataset", "sql", "parameters", *SqlOptions.__annotations__}
 
 
 @pytest.mark.parametrize("name", [row.name for row in FIELDS.values() if row.kind is ValueKind.COUNT])

@@ -487,7 +487,7 @@ def test_every_request_is_a_line_of_json_without_rows_or_addresses(
 def test_a_service_is_ready_while_its_ledger_can_be_written(
     service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(readiness, "_PAUSE", 0.0)
+    monkeypatch.setattr(readiness, "PAUSE", 0.0)
     caplog.set_level("INFO", logger="crestline.requests")
     assert service.client.get("/readyz").json() == {"status": "ok"}
 
@@ -506,7 +506,7 @@ def test_a_service_is_ready_while_its_ledger_can_be_written(
 def test_a_witness_that_cannot_be_written_makes_the_service_not_ready(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readiness, "_PAUSE", 0.0)
+    monkeypatch.setattr(readiness, "PAUSE", 0.0)
     (folder / "kept").mkdir()
     (folder / "crestline.toml").write_text('witness = "kept/witness"\n' + CONFIG)
     with started(folder) as service:

@@ -19,12 +19,16 @@ BY_PERIOD = CONFIG.replace(
 ).replace("loans = { epsilon = 4, delta = 1e-5 }", f"loans = {{ epsilon = 4, delta = 1e-5, {MONTHLY} }}")
 
 
-@pytest.fixture
-def monthly(tmp_path: Path) -> Iterator[Service]:
+def write_months(folder: Path) -> None:
     rows = ["reader,title,genre,country,day"]
     rows += [f"r{reader},{'Rivers' if month == 9 else 'Bridges'},nature,DE,2025-{month:02}-05"
              for reader in range(2000) for month in (9, 10)]  # fmt: skip
-    (tmp_path / "loans.csv").write_text("\n".join(rows) + "\n")
+    (folder / "loans.csv").write_text("\n".join(rows) + "\n")
+
+
+@pytest.fixture
+def monthly(tmp_path: Path) -> Iterator[Service]:
+    write_months(tmp_path)
     (tmp_path / "crestline.toml").write_text(BY_PERIOD)
     with started(tmp_path) as running:
         yield running

@@ -38,12 +38,13 @@ from crestline.web.api.schemas import (
     TopRequest,
 )
 from crestline.web.api.sql import question_of, read_request, result_json
+from crestline.web.ledger_gauges import ledger_gauges
 from crestline.web.metrics import CONTENT_TYPE
 from crestline.web.middleware import Middleware, error_body
 from crestline.web.pages.api_page import api_page
 from crestline.web.pages.forms import error_page, page_response
 from crestline.web.pages.routes import pages
-from crestline.web.permissions import Caller, price_question, shares_left, stored_answer_json
+from crestline.web.permissions import Caller, price_question, stored_answer_json
 from crestline.web.problems import Problem, forbidden_problem, problem_of
 from crestline.web.requests.access_log import AccessLog
 from crestline.web.service_state import ServedDataset, ServiceState
@@ -64,6 +65,7 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
         503: "The data or the ledger did not answer.",
     }.items()
 }
+_SCRAPE_SECONDS = 5.0  # for what the ledger says
 _bearer = HTTPBearer(auto_error=False, description="A token made by `crestline token create`.")
 api = APIRouter(prefix="/v1", responses=_ERRORS)
 open_to_all = APIRouter()
@@ -236,7 +238,7 @@ def readyz(
     Why not is said to the machine itself and to an owner's token, and is in the log. Databases are asked before each
     question.
     """
-    fault = state.readiness.find_fault()
+    fault = state.readiness.find()
     if fault is None:
         return {"status": "ok"}
     raise Problem(503, "not_ready", fault if _is_operator(request, state, credentials) else "Not ready.", reason=fault)
@@ -268,7 +270,8 @@ def metrics(
     """Counts and times for Prometheus: for an owner's token, and without one for this machine itself."""
     if not sent_from_this_machine(request) and not _is_owner(state, credentials):
         raise forbidden_problem()
-    return Response(state.metrics.text(shares_left(state)), media_type=CONTENT_TYPE)
+    with end_within(_SCRAPE_SECONDS):
+        return Response(state.metrics.text(ledger_gauges(state)), media_type=CONTENT_TYPE)
 
 
 def _is_owner(state: ServiceState, credentials: HTTPAuthorizationCredentials | None) -> bool:
