@@ -293,7 +293,7 @@ def test_in_the_configuration_of_the_service(guarded: Guarded, tmp_path: Path) -
     path = tmp_path / "crestline.toml"
     path.write_text(CONFIG.replace("ENDPOINT", guarded.endpoint))
     config = load_config(path)
-    assert config.datasets["sold"].source == guarded.s3()
+    assert config.datasets["sold"].address == guarded.s3()
     assert not any(word in repr(config) for word in (guarded.key, guarded.secret))
     open_state(config).close()
     guarded.file(tmp_path, "hush")

@@ -85,7 +85,6 @@ def test_a_forecast_says_what_to_expect_of_which_mechanism(visit: Visit, service
         "Sieve",
         "OrderedStaircase",
         "LimitedDomain",
-        "(rank ",
     ):
         assert words in page.text
     accessible(page)
