@@ -198,11 +198,18 @@ class Relation:
         values, first, sizes = np.unique(-scores[ranked], return_index=True, return_counts=True)
         start = dict(zip((-values).tolist(), first.tolist(), strict=True))
 
-        def label_picks(picks: Sequence[tuple[int, int]]) -> list[Label]:
-            return self._names([int(ranked[start[score] + index]) for score, index in picks])
+        def number_picks(picks: Sequence[tuple[int, int]]) -> list[int]:
+            return [int(ranked[start[score] + index]) for score, index in picks]
 
-        how_many = dict(zip((-values).tolist(), sizes.tolist(), strict=True))
-        return ObservedItems(how_many, unit=_full_weight(weights), floor=self.floor, named=label_picks)
+        def label_picks(picks: Sequence[tuple[int, int]]) -> list[Label]:
+            return self._names(number_picks(picks))
+
+        def users_of(picks: Sequence[tuple[int, int]]) -> list[int]:
+            counts: list[int] = self._users_of_items[number_picks(picks)].tolist()
+            return counts
+
+        how_many, unit = dict(zip((-values).tolist(), sizes.tolist(), strict=True)), _full_weight(weights)
+        return ObservedItems(how_many, unit=unit, floor=self.floor, named=label_picks, users_of=users_of)
 
     def slots(self, k_bar: int) -> Histogram:
         counts, largest = self._users_of_items, self._counts_in_order[: k_bar + 1]
