@@ -77,6 +77,13 @@ def test_several_columns_and_a_filter(service: Service) -> None:
     assert set(map(tuple, answer["items"])) <= {("Rivers", "nature"), ("Bridges", "craft")}
 
 
+def test_all_items_are_as_many_as_the_service_allows(service: Service) -> None:
+    answer = service.top(k="all").json()
+    assert answer["question"]["k"] == service.state.config.limits.k == 50
+    assert set(answer["items"]) >= {"Rivers", "Bridges"}
+    assert service.top(k="most").status_code == 422
+
+
 def test_coverage_is_released_where_it_is_asked_for(service: Service) -> None:
     answer = service.top(coverage=True).json()
     assert set(answer["coverage"]) == {"users", "all_users", "share", "spread", "share_spread"}
@@ -285,6 +292,22 @@ def test_what_failed_after_it_was_charged_is_not_charged_again(
     assert (first.status_code, second.status_code) == (503, 409)
     assert service.spent() == spent
     assert "hello" not in first.text
+
+
+def test_what_was_settled_and_not_delivered_is_served_after_a_crash(
+    service: Service, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(*_: Any) -> Any:
+        raise RuntimeError("the process ends")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("crestline.web.permissions.answer_json", dies)
+        assert service.top(key="one").status_code == 500
+    spent, again = service.spent(), open_state(load_config(folder / "crestline.toml"))
+    with TestClient(create_app(again)) as client:
+        served = Service(client, again, service.tokens).top(key="one")
+        assert (served.status_code, served.json()["id"], served.json()["stored"]) == (200, 1, False)
+        assert service.spent() == spent
 
 
 def test_a_request_that_never_ended_is_not_asked_anew(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
