@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ def nearly_broke() -> cl.Ledger:
     return cl.Ledger.in_memory(cl.Budget(epsilon="0.001", delta="1e-9"))
 
 
+SIEVE = cl.mechanisms.Sieve(1, 1, "1e-6")
 ONE = cl.mechanisms.LimitedDomain(1, 2, 1, "0.1")
 
 CALLS: dict[str, Callable[[], object]] = {
@@ -48,6 +51,8 @@ CALLS: dict[str, Callable[[], object]] = {
     "folder": top("."),
     "k huge": top(k=1_000_000),
     "where double quotes": top(where='title = "Rivers"'),
+    "where no quotes": top(where="title = Rivers"),
+    "where two columns": top(where="titel = title"),
     "where no date": top(where="title = date '2026-13-01'"),
     "score calculation": top(score="sum(n*n)", clip=3),
     "driver missing": top("trino://nowhere/there", table="t"),
@@ -61,6 +66,17 @@ CALLS: dict[str, Callable[[], object]] = {
     "item column": top(item="titel"),
     "two item columns": top(item=["title", "titel"]),
     "item empty": top(item=[]),
+    "item none": top(item=None),
+    "counts text": top(counts="yes"),
+    "entropy number": top(entropy=7),
+    "table misspelt": top("sqlite:///shop.sqlite", table="laons"),
+    "table unknown": top("sqlite:///shop.sqlite", table="people"),
+    "budget number": lambda: cl.connect("loans.csv").dataset("loans", user="reader", budget=2),  # type: ignore[arg-type] # wrong on purpose
+    "budget of a ledger": lambda: cl.Ledger.create("new.db", 2),  # type: ignore[arg-type] # wrong on purpose
+    "budget of an analyst": lambda: nearly_broke().add_analyst("ann", 2),  # type: ignore[arg-type] # wrong on purpose
+    "cap number": lambda: cl.Budget(1, "1e-6", per="month", time="day", cap=3),  # type: ignore[arg-type] # wrong on purpose
+    "report of a table": lambda: cl.report("loans.csv", every="month", k=3),  # type: ignore[arg-type] # wrong on purpose
+    "sieve of a histogram": lambda: SIEVE.release(cl.Histogram.from_counts({"a": 1}, 3), cl.entropy.system()),  # type: ignore[arg-type] # wrong on purpose
     "user empty": top(user=""),
     "where syntax": top(where="title ="),
     "where function": top(where="length(title) > 3"),
@@ -99,7 +115,35 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "k huge": ("ParameterError", "k must be at most 100,000: ask for less"),
     "where double quotes": (
         "QuestionError",
-        "\"Rivers\" in double quotes is a column, not a value; text goes in single quotes: title = 'Rivers'",
+        "\"Rivers\" in double quotes is a column, and a column is compared with values; text goes in single quotes: 'Rivers'",
+    ),
+    "where no quotes": (
+        "QuestionError",
+        "Rivers without quotes is a column, and a column is compared with values; text goes in single quotes: 'Rivers'",
+    ),
+    "where two columns": (
+        "QuestionError",
+        "title without quotes is a column, and a column is compared with values; text goes in single quotes: 'title'",
+    ),
+    "item none": ("QuestionError", "item must name one or several columns"),
+    "counts text": ("ParameterError", "counts must be true or false, not 'yes'"),
+    "entropy number": ("ParameterError", "entropy is a source of random bits, such as crestline.entropy.system()"),
+    "table misspelt": (
+        "QuestionError",
+        "there is no table 'laons' that this connection may read; did you mean 'loans'?",
+    ),
+    "table unknown": ("QuestionError", "there is no table 'people' that this connection may read; there are: loans"),
+    "budget number": ("ParameterError", "a budget is written Budget(epsilon=2, delta=1e-7), not 2"),
+    "budget of a ledger": ("ParameterError", "a budget is written Budget(epsilon=2, delta=1e-7), not 2"),
+    "budget of an analyst": ("ParameterError", "a budget is written Budget(epsilon=2, delta=1e-7), not 2"),
+    "cap number": ("ParameterError", "a cap is written Window(12, epsilon=4, delta=1e-6), not 3"),
+    "report of a table": (
+        "ParameterError",
+        "a report asks a data set: report(connect(…).dataset(…), every='month', …)",
+    ),
+    "sieve of a histogram": (
+        "HistogramError",
+        "this mechanism looks at pairs of user and item: make them with Pairs.from_distinct, or ask with top_k",
     ),
     "where no date": (
         "QuestionError",
@@ -274,6 +318,8 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     Path("notes.txt").write_text("x")
     Path("broken.parquet").write_bytes(b"PAR1 no")
     Path("not_ledger.db").write_text("hello")
+    with closing(sqlite3.connect("shop.sqlite")) as shop:
+        shop.execute("CREATE TABLE loans (reader, title)")
     return tmp_path
 
 

@@ -12,6 +12,7 @@ import crestline as cl
 from crestline.cli.plan import plan
 from crestline.cli.price import price
 from crestline.cli.top import top
+from crestline.client.remote import RemoteDataset
 from crestline.periods.calendar import Calendar, Periods
 from crestline.price.batch import ARGUMENTS, parse_question
 from crestline.question import Question, QuestionFields
@@ -19,6 +20,7 @@ from crestline.question_fields import FIELDS, Face, ValueKind
 from crestline.score import Sum
 from crestline.session import Dataset
 from crestline.web.api.schemas import TopRequest
+from crestline.web.mcp.tools import TOOLS
 
 WRITTEN = set(QuestionFields.__annotations__)
 OFFERED = {
@@ -30,6 +32,12 @@ OFFERED = {
     Face.PRICE: set(inspect.signature(price).parameters),
     Face.PLAN: set(inspect.signature(plan).parameters),
     Face.HTTP: set(TopRequest.model_fields),
+    "RemoteDataset.top": set(inspect.signature(RemoteDataset.top).parameters),
+    "RemoteDataset.price": set(inspect.signature(RemoteDataset.price).parameters),
+}
+OF_THE_SERVICE = {
+    "the tool top": set(TOOLS["top"].arguments.model_fields),
+    "the tool price": set(TOOLS["price"].arguments.model_fields),
 }
 
 
@@ -42,6 +50,17 @@ def test_every_field_is_offered_or_left_out_for_a_reason(face: str | Face) -> No
     left_out = {name: row.not_in[face] for name, row in FIELDS.items() if isinstance(face, Face) and face in row.not_in}
     assert WRITTEN - OFFERED[face] == set(left_out)
     assert all(left_out.values())
+
+
+@pytest.mark.parametrize("face", OF_THE_SERVICE)
+def test_a_tool_takes_what_the_service_takes(face: str) -> None:
+    assert OF_THE_SERVICE[face] - {"dataset"} == OFFERED[Face.HTTP]
+
+
+def test_sql_takes_the_same_on_every_face_of_a_data_set() -> None:
+    local, remote = (set(inspect.signature(kind.sql).parameters) for kind in (Dataset, RemoteDataset))
+    assert remote - {"clip"} <= local
+    assert set(TOOLS["sql"].arguments.model_fields) == {"dataset", "sql", "parameters", "clip"}
 
 
 @pytest.mark.parametrize("name", [row.name for row in FIELDS.values() if row.kind is ValueKind.COUNT])

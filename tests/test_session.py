@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,10 @@ import pytest
 
 import crestline as cl
 from crestline.errors import BudgetMismatch, LedgerError, ParameterError
+from crestline.plan.count_models import read_shape
+from crestline.plan.forecast import Simulation
+from crestline.plan.plan import plan_for_shape
+from crestline.question import Question
 
 
 @pytest.mark.long
@@ -103,3 +108,39 @@ def test_a_delta_that_is_not_small_against_the_users_is_warned_of() -> None:
         assert (f"Warning: {said}" in answer.notes) is warned
     with pytest.raises(ParameterError, match="users must be"):
         cl.connect(table).dataset("t", user="user", budget=budget, users=0)
+
+
+def test_what_a_user_holds_shows_no_row_no_fraction_and_no_address(tmp_path: Path) -> None:
+    table = pd.DataFrame({"user": [f"alice{n}" for n in range(500)], "item": ["Rivers<b>"] * 500})
+    data = cl.connect(table).dataset(
+        "shop", user="user", budget=cl.Budget(4, "1e-5"), title="Shop & co", words={"item": "books"}
+    )
+    price, answer = data.price(k=1), data.top(k=1)
+    plan = plan_for_shape(
+        read_shape("power:1", users=500),
+        Question.from_fields({"k": 1, "epsilon": 1, "delta": "1e-6"}),
+        Simulation(cl.entropy.replay(1), 2),
+        mechanisms=["LimitedDomain"],
+        users=500,
+    )
+    by_url = cl.connect("postgresql://ann:secret@host/shop?password=secret", ledger="postgresql://ann:secret@host/l")
+    shown: list[tuple[Any, str]] = [
+        (cl.connect(table), "<Connection: pandas DataFrame, ledger in memory>"),
+        (cl.connect([tmp_path / "a.csv"]), "<Connection: list, ledger in memory>"),
+        (by_url, "<Connection: postgresql://host/shop, ledger postgresql://host/l>"),
+        (data, "<Dataset: Shop & co, users of column 'user'>"),
+        (data.ledger, "<Ledger: shop, ledger in memory>"),
+        (data.ledger.budget, "<Budget: epsilon 4, delta 1e-05 (zcdp)>"),
+        (data.remaining, f"<Remaining: {data.remaining}>"),
+        (data.ledger.remaining(), f"<Amount: {data.ledger.remaining()}>"),
+        (price, f"<Price: {price.charges[0]}>"),
+        (plan, f"<Plan: The value of 'item' with the most users: {plan.advice}>"),
+        (answer, "<Answer: The book with the most users: 1 of 1.>"),
+        (answer.bill, f"<Bill: {answer.bill}>"),
+        (answer.question, "<Question: The value of 'item' with the most users>"),
+    ]
+    for held, expected in shown:
+        assert repr(held) == expected
+        for text in (repr(held), held._repr_html_()):
+            assert not re.search(r"alice|secret|Fraction|0x[0-9a-f]{6}|object at|<b>(?!Shop)", text), text
+    assert '<meter max="1" value="0.9' in data._repr_html_()

@@ -18,6 +18,7 @@ from crestline.answer_key import Identity
 from crestline.errors import NotSent, SourceUnavailable, mark_charged
 from crestline.ledger.entries import Entry
 from crestline.ledger.ledger import Ledger
+from crestline.ledger.receipt import RequestKey
 from crestline.mechanisms.selection import GroupSelections, Selection, as_unordered, rank_by_counts
 from crestline.payment import LedgerCharging, create_charging, is_ahead_for
 from crestline.prepare import Prepared
@@ -38,7 +39,7 @@ def ask(
     ledger: Ledger | None = None,
     analyst: str | None = None,
     version: str | None = None,
-    reserved: int | None = None,
+    request: RequestKey | None = None,
 ) -> Answer:
     """Answer a prepared question from a source, charged to a ledger if there is one.
 
@@ -49,10 +50,12 @@ def ask(
         ledger: Ledger that pays; None charges nothing.
         analyst: Analyst who pays; None charges the data set's own account.
         version: Public label of the data, under which the answer is stored instead of the source's version.
-        reserved: Number of a reservation of `reserve_ahead`; it pays if it was made for the same question.
+        request: Key under which the question is asked once, by all processes that share the ledger; a reservation of
+            `reserve_ahead` under this key pays.
 
     Returns:
-        The answer, or the stored answer to the same question on the same version of the data.
+        The answer, or the stored answer to the same question on the same version of the data; one that is being given
+        for the same account is waited for.
 
     Raises:
         QuestionError: The source cannot answer the question; nothing is charged.
@@ -61,9 +64,10 @@ def ask(
             charged.
         SourceError: The source failed; the reservation stays charged (`errors.was_charged`).
         LedgerError: The ledger cannot be read or written.
+        RequestRefused: The key of `request` is that of another question, or of one that lost its answer.
     """
     source.check(prepared.question, prepared.view)
-    charge, identity = create_charging(ledger, analyst, reserved), Identity(prepared, source, entropy, version)
+    charge, identity = create_charging(ledger, analyst, request), Identity(prepared, source, entropy, version)
     stored = charge.find(identity)
     if stored is not None:
         return stored
@@ -78,25 +82,31 @@ def ask(
             with mark_charged():
                 charge.void(receipt)
             raise SourceUnavailable("the database was lost before the question was sent to it") from None
-    with mark_charged():
-        answer = with_warnings(_answer(prepared, selection, source, entropy), prepared.users)
-        return charge.settle(receipt, prepared.settlement_cost(selection), answer)
+        except BaseException:
+            charge.note_lost(receipt)
+            raise
+    try:
+        with mark_charged():
+            answer = with_warnings(_answer(prepared, selection, source, entropy), prepared.users)
+            return charge.settle(receipt, prepared.settlement_cost(selection), answer)
+    except BaseException:
+        charge.note_lost(receipt)
+        raise
 
 
-def reservation_for_question(
-    held: Entry | None, prepared: Prepared, *, source: Source, entropy: Entropy, ledger: Ledger, version: str
-) -> int | None:
-    """Number of a reservation made ahead, if it is for this question; one for another question is given back."""
-    if held is None or is_ahead_for(held, Identity(prepared, source, entropy, version)):
-        return None if held is None else held.sequence
-    ledger.give_back(held)
-    return None
+def is_reserved_for(held: Entry, prepared: Prepared, *, source: Source, entropy: Entropy, version: str) -> bool:
+    """Whether a reservation that was made ahead is for this question."""
+    return is_ahead_for(held, Identity(prepared, source, entropy, version))
 
 
-def reserve_ahead(prepared: Prepared, *, source: Source, entropy: Entropy, ledger: Ledger, version: str) -> int:
-    """Reserve the cost of a question that is asked later, and return the number of the reservation; no row is read."""
+def reserve_ahead(
+    prepared: Prepared, *, source: Source, entropy: Entropy, ledger: Ledger, version: str, request: RequestKey
+) -> int:
+    """Reserve the cost of a question that is asked later under a key, and return the number of the reservation, which
+    may have been made before; no row is read."""
     source.check(prepared.question, prepared.view)
-    return LedgerCharging(ledger, None).reserve_ahead(prepared, Identity(prepared, source, entropy, version)).number
+    identity = Identity(prepared, source, entropy, version)
+    return LedgerCharging(ledger, None, request).reserve_ahead(prepared, identity)
 
 
 def _select(prepared: Prepared, source: Source, entropy: Entropy) -> Selection | GroupSelections:

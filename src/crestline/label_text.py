@@ -43,6 +43,19 @@ def html_text(value: object) -> str:
     return "" if value is None else escape(printable_text(value))
 
 
+class HasShortRepr:
+    """Base of objects that a user holds: their repr is the first line of `str`, and their HTML has all its lines.
+
+    A repr of fields would show private rows where a source is a table in memory, and fractions of a hundred digits.
+    """
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {printable_text(str(self).split(chr(10), 1)[0])}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{'<br>'.join(map(html_text, str(self).split(chr(10))))}</p>"
+
+
 def write_csv(file: SupportsWrite[str], heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Write a header and rows as CSV, by `csv_cell`."""
     writer = csv.writer(file, lineterminator="\n")

@@ -15,8 +15,10 @@ from crestline.ledger.budget_fractions import epsilon_worth, fraction_of, how_of
 from crestline.ledger.entries import Entry, canonical_json
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.periods import PeriodCharge, promise_texts
-from crestline.ledger.receipt import Receipt, ReserveOptions, StoredAnswer
+from crestline.ledger.receipt import Receipt, RequestKey, ReserveOptions, StoredAnswer
 from crestline.prepare import Prepared
+
+LONGEST_WAIT = 60.0  # seconds for which the answer to a question that was reserved elsewhere is waited for
 
 
 class Charging(Protocol):
@@ -38,10 +40,14 @@ class Charging(Protocol):
         """Cancel the reservation, because nothing was sent to the engine."""
         ...
 
+    def note_lost(self, receipt: Receipt | None) -> None:
+        """Let no one wait for the answer: the question has failed, and stays charged."""
+        ...
 
-def create_charging(ledger: Ledger | None, analyst: str | None, reserved: int | None = None) -> Charging:
-    """Charging to this ledger, or to none; `reserved` is the number of a reservation made ahead."""
-    return NoLedger() if ledger is None else LedgerCharging(ledger, analyst, reserved)
+
+def create_charging(ledger: Ledger | None, analyst: str | None, request: RequestKey | None = None) -> Charging:
+    """Charging to this ledger, or to none; under the key of `request` it is charged once."""
+    return NoLedger() if ledger is None else LedgerCharging(ledger, analyst, request)
 
 
 @dataclass(frozen=True)
@@ -60,17 +66,20 @@ class NoLedger:
     def void(self, receipt: Receipt | None) -> None:
         return None
 
+    def note_lost(self, receipt: Receipt | None) -> None:
+        return None
+
 
 @dataclass(frozen=True)
 class LedgerCharging:
     """Charging to a ledger, on the account of an analyst (None: the data set's own).
 
-    `reserved` is the number of a reservation made ahead, which pays if it was made for the same question.
+    Under the key of `request` it is charged once, by all processes; a reservation made ahead under that key pays.
     """
 
     ledger: Ledger
     analyst: str | None
-    reserved: int | None = None
+    request: RequestKey | None = None
 
     def find(self, identity: Identity) -> Answer | None:
         """The stored answer to the same question on the same version of the data; serving it is recorded."""
@@ -80,18 +89,16 @@ class LedgerCharging:
     def reserve(self, prepared: Prepared, identity: Identity) -> Receipt | Answer:
         """Reserve the worst case durably, before a row is read; or return the answer that was stored since `find`.
 
-        A reservation made ahead for this question is used instead of a new one.
+        A reservation made ahead for this question is used instead of a new one. Where the same is being answered for
+        the same account, its answer is waited for.
         """
-        ahead = None if self.reserved is None else self.ledger.begin(self.reserved, _reserved_ahead_question(identity))
-        if ahead is not None:
-            return ahead
         options = self._reserve_options(prepared, identity, identity.question)
-        result = self.ledger.find_or_reserve(prepared.cost, usable=may_be_served, **options)
+        result = self.ledger.find_or_reserve(prepared.cost, usable=may_be_served, patience=LONGEST_WAIT, **options)
         return result if isinstance(result, Receipt) else as_free_answer(result)
 
-    def reserve_ahead(self, prepared: Prepared, identity: Identity) -> Receipt:
-        """Reserve the worst case of a question that is asked later, with the number of this reservation."""
-        return self.ledger.reserve(
+    def reserve_ahead(self, prepared: Prepared, identity: Identity) -> int:
+        """Reserve the worst case of a question that is asked later, once, and return the reservation's number."""
+        return self.ledger.reserve_once(
             prepared.cost, **self._reserve_options(prepared, identity, _reserved_ahead_question(identity))
         )
 
@@ -103,6 +110,7 @@ class LedgerCharging:
             analyst=self.analyst,
             mechanism=prepared.choice.name,
             reach=prepared.period_charge,
+            request=self.request,
         )
 
     def settle(self, receipt: Receipt | None, cost: Cost, answer: Answer) -> Answer:
@@ -119,6 +127,11 @@ class LedgerCharging:
         """Cancel the reservation, because nothing of the question was sent to the engine."""
         assert receipt is not None, "a ledger gives a receipt for every reservation"
         self.ledger.void(receipt)
+
+    def note_lost(self, receipt: Receipt | None) -> None:
+        """Let no one wait for the answer: the question has failed, and stays charged."""
+        assert receipt is not None, "a ledger gives a receipt for every reservation"
+        self.ledger.note_lost(receipt)
 
 
 def as_free_answer(stored: StoredAnswer) -> Answer:

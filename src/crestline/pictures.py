@@ -18,7 +18,7 @@ COLOUR = "#2f5d8a"
 QUIET = "#8a8f98"
 PALE = "#8fb3d6"
 DARK = "#16304d"
-_FORMATS = ("svg", "png")
+_FORMATS = ("svg", "png", "pdf")
 _CONFIG: dict[str, Any] = {
     "font": "sans-serif",
     "background": "white",
@@ -46,17 +46,19 @@ class Picture:
         data: bytes = _import_converter().vegalite_to_png(self._specification(), scale=scale)
         return data
 
+    def pdf(self) -> bytes:
+        """The chart as PDF."""
+        data: bytes = _import_converter().vegalite_to_pdf(self._specification())
+        return data
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the chart to a file whose name ends in .svg or .png.
+        """Write the chart to a file whose name ends in .svg, .png or .pdf.
 
         Raises:
             ParameterError: The name ends otherwise, or the file cannot be written.
         """
-        target = Path(path)
-        if format_of_ending(target) == "svg":
-            _write(target, self.svg().encode())
-        else:
-            _write(target, self.png())
+        make = {"svg": lambda: self.svg().encode(), "png": self.png, "pdf": self.pdf}[format_of_ending(path)]
+        _write(Path(path), make())
 
     def _repr_svg_(self) -> str:
         return self.svg()
@@ -73,10 +75,10 @@ def import_altair() -> ModuleType:
 
 
 def format_of_ending(path: str | os.PathLike[str]) -> str:
-    """`svg` or `png`, from the ending of a name; raises ParameterError for another."""
+    """One of `svg`, `png` and `pdf`, from the ending of a name; raises ParameterError for another."""
     ending = Path(path).suffix.lower().removeprefix(".")
     if ending not in _FORMATS:
-        raise ParameterError(f"a picture's name ends in .svg or .png, not {os.fspath(path)!r}")
+        raise ParameterError(f"a picture's name ends in .svg, .png or .pdf, not {os.fspath(path)!r}")
     return ending
 
 
@@ -91,7 +93,7 @@ def check_can_draw(path: str | os.PathLike[str]) -> None:
 
 
 def _import_converter() -> ModuleType:
-    """Import the converter to SVG and PNG."""
+    """Import the converter to SVG, PNG and PDF."""
     return _import_or_refuse("vl_convert")
 
 

@@ -19,15 +19,16 @@ from crestline.exact_numbers import (
     with_typed_dict_signature,
 )
 from crestline.histogram.view_kinds import KINDS, SLOTS, Kind
+from crestline.label_text import HasShortRepr
 from crestline.periods.calendar import Periods
 from crestline.periods.requested import RequestedPeriods
 from crestline.question_fields import AUTO as AUTO
 from crestline.question_fields import FIELDS
 from crestline.score import Sum
+from crestline.words import NO_WORDS, Words, one_line, quote_name
 
 if TYPE_CHECKING:
     from crestline.mechanisms.mechanism import Mechanism, PairMechanism
-    from crestline.words import Words
 
 _PERIODS = ("period", "since", "until", "last", "open")  # one `RequestedPeriods`
 _TOGETHER = ("score", "clip", *_PERIODS)  # one `Sum`, one `RequestedPeriods`
@@ -110,8 +111,8 @@ with_question_fields = with_typed_dict_signature(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Question:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Question(HasShortRepr):
     """One question on one table; it names columns and reads nothing.
 
     Attributes:
@@ -266,9 +267,10 @@ class Question:
         Returns:
             A sentence that depends on the question alone, for titles, lists and files.
         """
-        from crestline.words import NO_WORDS, question_in_words
+        return _in_words(self, words or NO_WORDS)
 
-        return question_in_words(self, words or NO_WORDS)
+    def __str__(self) -> str:
+        return self.words()
 
     @property
     def slots(self) -> int:
@@ -291,6 +293,39 @@ class Question:
     def unit(self) -> str:
         """Unit of margins and noise: users, or the summed column."""
         return "users" if self.score is None else f"of {self.score}"
+
+
+def _in_words(question: Question, words: Words) -> str:
+    """What is ranked: k, items, users or sum, then periods, groups, filter and bounds."""
+    number = "" if question.k == 1 else f"{question.k:,} "
+    parts = [f"The {number}{words.value_of(question.item, number=question.k)} {_ranked_by(question, words)}"]
+    if question.period is not None:
+        parts[0] += f" {question.period.in_words()}"
+    if question.by:
+        parts.append(f"for every {words.value_of(question.by)}")
+    if question.where:
+        parts.append(f"where {one_line(question.where)}")
+    if question.contribution is not None:
+        many, each = question.contribution, f"each {words.user}{' and group' if question.by else ''}"
+        parts.append(f"counting at most {many:,} {words.value_of(question.item, number=many)} of {each}")
+    if question.groups_per_user > 1:
+        many = question.groups_per_user
+        groups = words.value_of(question.by, number=many) if question.by else "groups"
+        parts.append(f"with each {words.user} in at most {many:,} {groups}")
+    if question.floor > 1:
+        parts.append(
+            f"without {words.value_of(question.item, number=2)} of fewer than {question.floor:,} {words.users}"
+        )
+    return ", ".join(parts)
+
+
+def _ranked_by(question: Question, words: Words) -> str:
+    """Words for the score: users, or a sum with its clip."""
+    if question.score is None:
+        return f"{words.verb or 'with'} the most {words.users}"
+    column = question.score.column
+    summed = words.nouns[column][0] if column in words.nouns else quote_name(column)
+    return f"with the largest sum of {summed} (at most {question.score.clip:,} from each {words.user})"
 
 
 def _as_argument(value: object) -> object:

@@ -6,13 +6,14 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
 
 from crestline.answer.answer import Answer
 from crestline.answer_key import Identity, check_version, find_stored
 from crestline.ask import ask
-from crestline.errors import QuestionError
-from crestline.exact_numbers import Exact, whole_number
+from crestline.errors import ParameterError, QuestionError
+from crestline.exact_numbers import Exact, whole_number, with_typed_dict_signature
+from crestline.label_text import HasShortRepr, html_text
 from crestline.ledger.budget import Budget
 from crestline.ledger.budget_fractions import Remaining
 from crestline.ledger.ledger import Ledger
@@ -21,11 +22,13 @@ from crestline.price.price import Price, paying_accounts, price
 from crestline.question import Question, QuestionFields, with_question_fields
 from crestline.randomness.entropy import Entropy, system
 from crestline.sources import Source, open_source
+from crestline.sources.files.s3 import S3
 from crestline.sources.open import needs_table
 from crestline.sources.pool import Pool
 from crestline.words import LONGEST_DESCRIPTION, LONGEST_TITLE, NO_WORDS, Words, check_text
 
 if TYPE_CHECKING:
+    from crestline.client.remote import RemoteConnection
     from crestline.ledger.storage.store import Store
     from crestline.reports.report import ReportRun
     from crestline.sql_questions.result import SqlResult
@@ -92,15 +95,27 @@ def top_k(
         SourceError: The source cannot be reached, or failed.
         LedgerError: The ledger cannot be read or written.
     """
+    if ledger is None and (analyst is not None or dataset is not None):
+        raise ParameterError("analyst and dataset are names in a ledger: give ledger, too, or leave them out")
     parsed, rows = Question.from_fields(question), open_source(source, table=table)
     payer = ledger if ledger is None or isinstance(ledger, Ledger) else Ledger.open(ledger, dataset=dataset)
     try:
         now = None if payer is None else payer.now()
         prepared = prepare(parsed, budget=_paying_budget(payer, analyst), limits=rows.limits, now=now)
-        return ask(prepared, source=rows, entropy=entropy or system(), ledger=payer, analyst=analyst, version=version)
+        return ask(
+            prepared, source=rows, entropy=_check_entropy(entropy), ledger=payer, analyst=analyst, version=version
+        )
     finally:
         if payer is not None and payer is not ledger:
             payer.close()
+
+
+class DatasetTexts(TypedDict, total=False):
+    """What an owner calls a data set, its users and its columns."""
+
+    title: str | None
+    description: str | None
+    words: Mapping[str, object] | None
 
 
 class SqlOptions(TypedDict, total=False):
@@ -184,19 +199,36 @@ def _join_options(fields: QuestionFields, options: Mapping[str, object]) -> Ques
     return cast("QuestionFields", {**options, **fields})
 
 
-def connect(source: object, *, ledger: Address | None = None) -> Connection:
+@overload
+def connect(source: str, *, token: str) -> RemoteConnection: ...
+@overload
+def connect(source: object, *, ledger: Address | None = None) -> Connection: ...
+def connect(
+    source: object, *, ledger: Address | None = None, token: str | None = None
+) -> Connection | RemoteConnection:
     """Connect to data whose questions are charged to one ledger; nothing is opened before a data set is asked for.
 
     Args:
-        source: Database URL, or a file or table as in `top_k`.
+        source: Database URL, or a file or table as in `top_k`; with `token`, the address of a service.
         ledger: Path of a SQLite file, or address of a PostgreSQL database. Without it, charges are recorded in memory,
             for all data sets of the connection, and lost with it.
+        token: Token for a service, which has a ledger of its own.
+
+    Raises:
+        ParameterError: The address of the service or the token is not usable.
     """
-    return Connection(source, ledger)
+    if token is None:
+        return Connection(source, ledger)
+    if ledger is not None:
+        raise ParameterError("a service has a ledger of its own: leave ledger out")
+    from crestline.client.http import Service
+    from crestline.client.remote import RemoteConnection
+
+    return RemoteConnection(Service.open(str(source), token))
 
 
-@dataclass(frozen=True)
-class Connection:
+@dataclass(frozen=True, repr=False)
+class Connection(HasShortRepr):
     """A source and the ledger of its data sets.
 
     Attributes:
@@ -211,7 +243,12 @@ class Connection:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_memory", None if self.ledger is not None else _store_in_memory())
 
-    def dataset(  # noqa: PLR0913 -- as many parameters as an owner may state
+    def __str__(self) -> str:
+        where = "in memory" if self.ledger is None else _address_text(self.ledger)
+        return f"{_address_text(self.source)}, ledger {where}"
+
+    @with_typed_dict_signature(DatasetTexts, {})
+    def dataset(
         self,
         name: str,
         *,
@@ -221,9 +258,7 @@ class Connection:
         version: str | None = None,
         entropy: Entropy | None = None,
         users: int | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        words: Mapping[str, object] | None = None,
+        **texts: Unpack[DatasetTexts],
     ) -> Dataset:
         """Open a data set: one table with its user column and its budget, which are fixed when it is first opened.
 
@@ -253,22 +288,11 @@ class Connection:
             LedgerError: The ledger cannot be read or written.
         """
         label = None if version is None else check_version(version)
-        vocabulary, in_database = Words.from_mapping(words), needs_table(self.source)
+        shown, in_database = _read_texts(name, **texts), needs_table(self.source)
         source = Pool(lambda: open_source(self.source, table=name)) if in_database else open_source(self.source)
         number = None if users is None else whole_number(users, "users")
-        ledger = self._ledger(name, budget, user)
-        return Dataset(
-            source,
-            user,
-            ledger,
-            contribution,
-            entropy or system(),
-            label,
-            number,
-            title=name if title is None else check_text(title, "title", LONGEST_TITLE),
-            description=None if description is None else check_text(description, "description", LONGEST_DESCRIPTION),
-            words=vocabulary,
-        )
+        random_bits, ledger = _check_entropy(entropy), self._ledger(name, budget, user)
+        return Dataset(source, user, ledger, contribution, random_bits, label, number, *shown)
 
     def _ledger(self, name: str, budget: Budget, user: str) -> Ledger:
         """Ledger of a data set, created if there is none."""
@@ -278,7 +302,7 @@ class Connection:
         return Ledger.open_or_create(self.ledger, budget, dataset=name, user=user)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Dataset:
     """One table with its ledger.
 
@@ -397,6 +421,23 @@ class Dataset:
         limits = replace(self.source.limits, users=self.users)
         return prepare(question, budget=budget, limits=limits, now=self.ledger.now())
 
+    def __repr__(self) -> str:
+        return f"<Dataset: {self.title or self.ledger.dataset}, users of column {self.user!r}>"
+
+    def __str__(self) -> str:
+        budget = self.ledger.budget
+        left = f": {self.remaining}" if budget.calendar is None else ""
+        about = [self.title or self.ledger.dataset, *([self.description] if self.description else [])]
+        return "\n".join([*about, f"Users of column {self.user!r}", f"Budget {budget}{left}"])
+
+    def _repr_html_(self) -> str:
+        budget = self.ledger.budget
+        meter = "" if budget.calendar else self.remaining._repr_html_()
+        lines = [self.description or "", f"Users of column {self.user!r}; budget {budget}"]
+        return (
+            f"<b>{html_text(self.title or self.ledger.dataset)}</b><p>{'<br>'.join(map(html_text, lines))}</p>{meter}"
+        )
+
     @property
     def remaining(self) -> Remaining:
         """Remaining budget: as a part of the whole, as an ε, and as a number of answers at the price of the last.
@@ -432,10 +473,49 @@ def report(
     """
     from crestline.reports.report import Report, run_report
 
+    if not isinstance(data, Dataset):
+        raise ParameterError("a report asks a data set: report(connect(…).dataset(…), every='month', …)")
     since = question.pop("since", None)
     parsed = Question.from_fields({"user": data.user, "contribution": data.contribution, **question})
     parsed_report = Report(name, parsed, every, since or "", ahead)
     return run_report(parsed_report, source=data.source, ledger=data.ledger, entropy=data.entropy)
+
+
+def _read_texts(
+    name: str,
+    *,
+    title: str | None = None,
+    description: str | None = None,
+    words: Mapping[str, object] | None = None,
+) -> tuple[str, str | None, Words]:
+    """Title, description and words of a data set, checked.
+
+    Raises:
+        ParameterError: A text is empty or too long.
+    """
+    return (
+        name if title is None else check_text(title, "title", LONGEST_TITLE),
+        None if description is None else check_text(description, "description", LONGEST_DESCRIPTION),
+        Words.from_mapping(words),
+    )
+
+
+def _check_entropy(entropy: Entropy | None) -> Entropy:
+    """The source of random bits, the operating system's unless one is given; anything else is refused."""
+    if entropy is not None and not callable(getattr(entropy, "words", None)):
+        raise ParameterError("entropy is a source of random bits, such as crestline.entropy.system()")
+    return entropy or system()
+
+
+def _address_text(source: object) -> str:
+    """What a source or a ledger is, without its rows, and without name and password of a URL."""
+    if isinstance(source, S3):
+        source = source.address
+    if isinstance(source, str | os.PathLike):
+        kind, mark, rest = os.fsdecode(source).partition("://")
+        return f"{kind}{mark}{rest.rpartition('@')[2].partition('?')[0]}" if mark else kind
+    library = type(source).__module__.partition(".")[0]
+    return f"{library} {type(source).__name__}".removeprefix("builtins ")
 
 
 def _store_in_memory() -> Store:

@@ -1,8 +1,4 @@
-"""The owner's words for users and columns, and a question as one sentence in them.
-
-The sentence says what is ranked: `k`, items, users or sum, bounds, groups, periods and filter. It depends on the
-question and the words alone, never on rows, and is the same for a question that was stored and read again.
-"""
+"""The owner's words for users and columns, in which `Question.words` says a question."""
 
 from __future__ import annotations
 
@@ -10,13 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from crestline.errors import ParameterError
 from crestline.label_text import printable_text
-
-if TYPE_CHECKING:
-    from crestline.question import Question
 
 USER, VERB = "user", "verb"  # keys of `words`; every other key is a column
 LONGEST_WORD = 60
@@ -69,48 +61,15 @@ class Words:
         """Words for one value, or several values, of a column or of several columns together."""
         several = number != 1
         if len(columns) > 1:
-            named = " and ".join(self.nouns[name][0] if name in self.nouns else _quote_name(name) for name in columns)
+            named = " and ".join(self.nouns[name][0] if name in self.nouns else quote_name(name) for name in columns)
             return f"combination{'s' if several else ''} of {named}"
         (name,) = columns
         if name in self.nouns:
             return self.nouns[name][several]
-        return f"value{'s' if several else ''} of {_quote_name(name)}"
+        return f"value{'s' if several else ''} of {quote_name(name)}"
 
 
 NO_WORDS = Words()
-
-
-def question_in_words(question: Question, words: Words) -> str:
-    """The question as one sentence without a full stop, which is also its title."""
-    number = "" if question.k == 1 else f"{question.k:,} "
-    parts = [f"The {number}{words.value_of(question.item, number=question.k)} {_ranked_by(question, words)}"]
-    if question.period is not None:
-        parts[0] += f" {question.period.in_words()}"
-    if question.by:
-        parts.append(f"for every {words.value_of(question.by)}")
-    if question.where:
-        parts.append(f"where {_one_line(question.where)}")
-    if question.contribution is not None:
-        many, each = question.contribution, f"each {words.user}{' and group' if question.by else ''}"
-        parts.append(f"counting at most {many:,} {words.value_of(question.item, number=many)} of {each}")
-    if question.groups_per_user > 1:
-        many = question.groups_per_user
-        groups = words.value_of(question.by, number=many) if question.by else "groups"
-        parts.append(f"with each {words.user} in at most {many:,} {groups}")
-    if question.floor > 1:
-        parts.append(
-            f"without {words.value_of(question.item, number=2)} of fewer than {question.floor:,} {words.users}"
-        )
-    return ", ".join(parts)
-
-
-def _ranked_by(question: Question, words: Words) -> str:
-    """Words for the score: users, or a sum with its clip."""
-    if question.score is None:
-        return f"{words.verb or 'with'} the most {words.users}"
-    column = question.score.column
-    summed = words.nouns[column][0] if column in words.nouns else _quote_name(column)
-    return f"with the largest sum of {summed} (at most {question.score.clip:,} from each {words.user})"
 
 
 def check_text(text: object, name: str, longest: int) -> str:
@@ -144,10 +103,11 @@ def _plural(singular: str) -> str:
     return singular + ("es" if re.fullmatch(r".*(s|x|ch|sh)", singular) else "s")
 
 
-def _quote_name(name: str) -> str:
-    return "'{}'".format(_one_line(name).replace("'", "''"))
+def quote_name(name: str) -> str:
+    """A column that has no word, by its name in quotation marks."""
+    return "'{}'".format(one_line(name).replace("'", "''"))
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """`printable_text` with white space as single spaces."""
     return printable_text(" ".join(text.split()))

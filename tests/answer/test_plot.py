@@ -73,7 +73,7 @@ def test_saved_as_its_name_says(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["top.gif", "top", "top.html"])
 def test_other_formats_are_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match=re.escape("ends in .svg or .png")):
+    with pytest.raises(ParameterError, match=re.escape("ends in .svg, .png or .pdf")):
         made(("a",)).plot(tmp_path / name)
 
 

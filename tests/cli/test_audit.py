@@ -106,7 +106,7 @@ def test_a_program_that_says_the_same_always_ends_with_zero(capsys: pytest.Captu
     [
         (["mechanisms_here.py:Absent"], "has no 'Absent'"),
         (["mechanisms_here"], "MODULE:OBJECT"),
-        (["mechanisms_here.py:Open", "--plot", "worst.txt"], ".svg or .png"),
+        (["mechanisms_here.py:Open", "--plot", "worst.txt"], ".svg, .png or .pdf"),
         (["mechanisms_here.py:Open", "--program", "mechanisms_here.py:still"], "not both"),
         (["--program", "mechanisms_here.py:number"], "is not a function"),
     ],

@@ -89,7 +89,6 @@ def test_a_table_says_what_does_not_fit(tmp_path: Path, capsys: pytest.CaptureFi
     assert "lead needed" in shown
     assert "Together: at most" in shown
     assert "which does not pay for it" in shown
-    assert "In its units: at most rho" in shown
     assert "only the first 1 of 2 can be asked" in shown or "only the first 0 of 2" in shown
 
 

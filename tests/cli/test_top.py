@@ -183,7 +183,7 @@ def test_a_short_csv_is_pointed_out_on_standard_error(loans: Path, capsys: pytes
     assert run(["top", str(loans), *CALL, "--format", "csv"]) == 0
     shown = capsys.readouterr()
     assert len(shown.out.splitlines()) == 3
-    assert "2 of 3 items: it stopped on purpose" in shown.err
+    assert "2 of 3: stopped on purpose" in shown.err
 
 
 @pytest.mark.long
@@ -195,4 +195,4 @@ def test_with_a_ledger_epsilon_and_delta_may_be_left_out(loans: Path, capsys: py
     assert run([*question, "--ledger", str(ledger), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["guarantee"]["delta"] == 2e-9  # a 500th
     assert run(question) == 2
-    assert "give epsilon and delta, the total of the answer" in capsys.readouterr().err
+    assert "--epsilon and --delta missing: write --epsilon 1 --delta 1e-8 (delta far below 1" in capsys.readouterr().err

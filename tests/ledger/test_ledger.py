@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -17,6 +18,7 @@ from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.guarantee import GaussianDP
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
+from crestline.ledger.storage.store import LISTED_REFUSALS
 
 QUESTION = {"item": ["venue"], "k": 5, "where": None}
 
@@ -257,3 +259,27 @@ def test_a_receipt_says_how_many_items_were_granted(make_ledger: MakeLedger) -> 
     plain, largest = ledger.open_reservations()
     assert "k" not in plain.content
     assert largest.content["k"] == 3
+
+
+def test_many_refusals_of_a_day_are_counted(make_ledger: MakeLedger) -> None:
+    """They cost nothing, so that nothing but their number bounds what they fill."""
+    clock = Clock()
+    ledger = make_ledger(small_budget(10), analysts={"ann": small_budget(2), "bob": small_budget(2)}, clock=clock)
+
+    def refuse(times: int, analyst: str) -> None:
+        for _ in range(times):
+            with pytest.raises(BudgetExhausted):
+                ledger.reserve(drawn(3), question={"k": "x" * 500}, analyst=analyst)
+
+    refuse(LISTED_REFUSALS + 30, "ann")
+    refuse(1, "bob")
+    refused = [entry for entry in ledger.history() if entry.kind == "refused"]
+    assert Counter(entry.analyst for entry in refused) == {"ann": LISTED_REFUSALS, "bob": 1}
+    assert not any("unlisted" in entry.content for entry in refused)
+    clock.time += timedelta(days=1)
+    refuse(2, "ann")
+    last = [entry.content for entry in ledger.history()][-2:]
+    assert last[0]["unlisted"] == {"day": "2026-01-01", "number": 30}
+    assert "unlisted" not in last[1]
+    assert ledger.reserve(drawn(1), analyst="ann").analyst_number == LISTED_REFUSALS + 3
+    assert ledger.verify().findings == ()

@@ -142,9 +142,9 @@ def test_deletion_with_the_numbers_closed_up_is_found(path: Path) -> None:
 
 def test_an_inserted_entry_is_found(path: Path) -> None:
     copied = (
-        "INSERT INTO crestline_entries SELECT 12, 'refused', dataset, analyst, NULL, answer_key, body, hash, number"
+        "INSERT INTO crestline_entries SELECT 12, 'refused', dataset, analyst, NULL, answer_key, body, hash, 1, NULL"
     )
-    found = verified(path, sql(copied + " FROM crestline_entries WHERE sequence = 6"))
+    found = verified(path, sql(f"{copied} FROM crestline_entries WHERE sequence = 6"))
     assert "entry 12 is not known to the head row; inserted" in found.findings
 
 
@@ -340,7 +340,7 @@ def test_a_clock_that_stands_still_does_not_go_backwards() -> None:
 
 def test_several_inserted_entries_are_named_from_the_first_to_the_last(path: Path) -> None:
     copied = (
-        "INSERT INTO crestline_entries SELECT {}, 'refused', dataset, analyst, NULL, answer_key, body, hash, number"
+        "INSERT INTO crestline_entries SELECT {}, 'refused', dataset, analyst, NULL, answer_key, body, hash, 1, NULL"
     )
     whence = " FROM crestline_entries WHERE sequence = 6"
     found = verified(path, *(sql(copied.format(number) + whence) for number in (12, 13, 14)))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.reports.test_report import REPORT, SOURCE, WEEKLY, Clock, rows
 from tests.web.conftest import CONFIG
 
@@ -19,6 +22,7 @@ from crestline.errors import BudgetExhausted, LedgerError, ParameterError, Sourc
 from crestline.ledger.ledger import Ledger
 from crestline.randomness.entropy import system
 from crestline.reports.report import Report, ReportRun, give_back_others, run_report
+from crestline.sources import open_source
 
 PLAIN = replace(REPORT, since="2026-W44", question=replace(REPORT.question, k=1, mechanism="LimitedDomain"))
 AHEAD = replace(PLAIN, ahead=3)
@@ -123,6 +127,34 @@ def test_a_connection_that_is_lost_costs_nothing_and_it_is_asked_later(monkeypat
     assert missed.status == "missed"
     assert "nothing was charged" in missed.reason
     assert made(ledger).editions[-1].status == "published"
+
+
+@pytest.mark.engines
+def test_two_hosts_ask_each_edition_once_and_hold_each_period_once(make: MakeLedger) -> None:
+    many = replace(AHEAD, since="2026-W11")  # 34 editions are due
+    hosts, both, series = [make(Clock()) for _ in range(2)], threading.Barrier(2, timeout=PATIENCE), list[ReportRun]()
+
+    def run(ledger: Ledger) -> None:
+        source = open_source(TABLE)
+        both.wait()
+        series.append(run_report(many, source=source, ledger=ledger, entropy=system()))
+
+    crowd = [threading.Thread(target=run, args=(ledger,)) for ledger in hosts]
+    for one in crowd:
+        one.start()
+    for one in crowd:
+        one.join()
+    reserved = Counter(entry.content["data_version"] for entry in hosts[0].history() if entry.kind == "reserved")
+    assert len(reserved) == 34 + 3
+    assert set(reserved.values()) == {1}
+    assert len(series) == 2
+    first, second = series
+    assert [(one.period, one.status, one.items) for one in first.editions] == [
+        (one.period, one.status, one.items) for one in second.editions
+    ]
+    assert first.asked + second.asked == 34
+    assert first.ahead == second.ahead
+    assert hosts[0].verify().findings == ()
 
 
 def test_what_was_begun_and_lost_is_not_asked_again(make: MakeLedger, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,17 @@ SALES = pd.DataFrame(ROWS, columns=["customer_id", "sku", "country", "day", "qua
         "GROUP BY 1, 2 ORDER BY n DESC, country, sku",
         "SELECT EXTRACT(month FROM day) m, COUNT(DISTINCT customer_id) n FROM sales WHERE day >= '2026-02-01' "
         "AND day < '2026-05-01' GROUP BY 1 ORDER BY n DESC, m",
+        'select "_"."sku" as "c1", "_"."a0" as "a0" from (select "rows"."sku" as "sku", count(distinct("rows".'
+        '"customer_id")) as "a0" from (select "sku", "customer_id" from "sales" "$Table") "rows" group by "sku") "_" '
+        'where not "_"."a0" is null order by "a0" desc, "c1" limit 1001',
+        'SELECT "sales"."country" AS "country", COUNT(DISTINCT "sales"."customer_id") AS "n" FROM "sales" WHERE '
+        '(("sales"."day" >= (DATE \'2026-02-01\')) AND ("sales"."quantity" IN (1, 3))) GROUP BY 1 '
+        "HAVING (COUNT(1) > 0) ORDER BY 2 DESC, 1",
+        'SELECT CAST(EXTRACT(month FROM "sales"."day") AS integer) AS "m", COUNT(DISTINCT customer_id) n FROM sales '
+        'WHERE (sales.country ) = \'DE\' GROUP BY CAST(EXTRACT(month FROM "sales"."day") AS integer) ORDER BY 2 DESC, 1',
+        "WITH s AS (SELECT sku AS thing, customer_id AS who FROM sales WHERE country <> 'US') "
+        "SELECT thing, COUNT(DISTINCT who) AS n FROM s GROUP BY ALL ORDER BY n DESC, thing LIMIT 3",
+        "FROM sales SELECT quantity, count(DISTINCT customer_id) AS n GROUP BY ALL ORDER BY n DESC, quantity",
     ],
 )
 def test_the_question_counts_what_the_engine_counts_for_the_text(text: str) -> None:

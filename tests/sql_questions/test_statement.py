@@ -36,6 +36,10 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "SELECT sku, SUM(quantity) t FROM sales GROUP BY 1 ORDER BY t DESC LIMIT 3": {
         **ALL, "k": 3, "score": "sum(quantity)", "clip": 10,
     },
+    "SELECT sku, SUM(price, contribution_bounds_per_group => (0, 20)) t FROM sales GROUP BY 1 ORDER BY t DESC": {
+        **ALL, "score": "sum(price)", "clip": 20,
+    },
+    "SELECT sku AS thing, n FROM (SELECT sku, COUNT(*) n FROM sales GROUP BY 1) x ORDER BY thing": ALL,
     "SELECT sku, COUNT(*) FROM (SELECT * FROM sales WHERE country = 'DE') AS v GROUP BY sku": {
         **ALL, "where": "country = 'DE'",
     },
@@ -63,6 +67,38 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "WITH a AS (SELECT category, sku, COUNT(*) n FROM sales GROUP BY 1, 2), b AS (SELECT *, ROW_NUMBER() OVER "
     "(PARTITION BY category ORDER BY n DESC) rk FROM a) SELECT category, sku FROM b WHERE rk BETWEEN 1 AND 4": {
         "k": 4, "item": ["sku"], "by": ["category"],
+    },
+    # as tools write them
+    'select "_"."brand" as "c1", "_"."a0" as "a0" from (select "rows"."brand" as "brand", count(distinct("rows".'
+    '"customer_id")) as "a0" from (select "brand", "customer_id" from "public"."sales" "$Table") "rows" group by '
+    '"brand") "_" where not "_"."a0" is null limit 1000001': {**ALL, "item": ["brand"]},
+    'SELECT "sales"."country" AS "country", SUM(1) AS "cnt:ok" FROM "public"."sales" "sales" WHERE (("sales"."day" >= '
+    "(DATE '2026-01-01')) AND (\"sales\".\"day\" <= (DATE '2026-12-31'))) GROUP BY 1": {
+        **ALL, "item": ["country"], "where": "day >= '2026-01-01' AND day <= '2026-12-31'",
+    },
+    "SELECT (DATE_TRUNC('MONTH', CAST(day AS TIMESTAMP WITHOUT TIME ZONE))) AS m, COUNT(*) FROM sales GROUP BY 1": {
+        **ALL, "item": ["year(day)", "month(day)"],
+    },
+    "SELECT brand, COUNT(*) AS count FROM sales WHERE day < TO_TIMESTAMP('2026-07-01 00:00:00.000000', "
+    "'YYYY-MM-DD HH24:MI:SS.US') GROUP BY 1": {**ALL, "item": ["brand"], "where": "day < '2026-07-01 00:00:00'"},
+    'SELECT CAST(EXTRACT(month FROM "sales"."day") AS integer) AS "day", COUNT(*) FROM "sales" GROUP BY '
+    'CAST(EXTRACT(month FROM "sales"."day") AS integer)': {**ALL, "item": ["month(day)"]},
+    "SELECT FLOOR(((price) / 10.0)) * 10.0 AS price, COUNT(*) FROM sales GROUP BY FLOOR(((price) / 10.0)) * 10.0": {
+        **ALL, "item": ["bucket(price, 10)"],
+    },
+    "SELECT s.brand AS b, COUNT(*) c FROM sales AS s WHERE (s.country ) = 'DE' GROUP BY 1 FETCH NEXT 50 ROWS ONLY": {
+        **ALL, "k": 50, "item": ["brand"], "where": "country = 'DE'",
+    },
+    "WITH r AS (SELECT category, sku, COUNT(*) n, ROW_NUMBER() OVER (PARTITION BY category ORDER BY COUNT(*) DESC) rn "
+    "FROM sales GROUP BY 1, 2) SELECT category, sku, n FROM r WHERE rn <= 3 ORDER BY category, rn;": {
+        **ALL, "k": 3, "by": ["category"],
+    },
+    "SELECT brand, n FROM (SELECT brand, count(distinct(customer_id)) AS n FROM sales WHERE country = 'DE'::VARCHAR "
+    "GROUP BY brand ORDER BY n DESC LIMIT 4::INTEGER) AS anon_1": {
+        **ALL, "k": 4, "item": ["brand"], "where": "country = 'DE'",
+    },
+    "FROM sales SELECT brand, count(DISTINCT customer_id) AS n GROUP BY ALL ORDER BY n DESC LIMIT 5": {
+        **ALL, "k": 5, "item": ["brand"],
     },
 }  # fmt: skip
 
@@ -109,6 +145,9 @@ REFUSALS = {
     "SELECT sku, COUNT(*) FROM sales GROUP BY 1 UNION SELECT 'a', 2": ("0A000", "one SELECT"),
     "SELECT CASE WHEN price > 3 THEN 'a' END, COUNT(*) FROM sales GROUP BY 1": ("0A000", "labels are columns"),
     "SELECT date_trunc('week', day), COUNT(*) FROM sales GROUP BY 1": ("0A000", "year, quarter, month or day"),
+    "SELECT TO_CHAR(day, 'YYYY-MM'), COUNT(*) FROM sales GROUP BY 1": ("0A000", "date_trunc"),
+    "SELECT sku, COUNT(*) * 100.0 / SUM(COUNT(*)) OVER () FROM sales GROUP BY 1": ("0A000", "labels are columns"),
+    "SELECT TOP 10 sku, COUNT(*) FROM sales GROUP BY 1": ("42601", "could not be read"),
     "SELECT COUNT(*) FROM sales GROUP BY sku": ("0A000", "select it"),
     "SELECT sku, brand, COUNT(*) FROM sales GROUP BY sku": ("42803", "add it to GROUP BY"),
     "SELECT sku, COUNT(*) FROM sales WHERE country = $1 GROUP BY 1": ("42601", "no value"),

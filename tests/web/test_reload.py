@@ -11,8 +11,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from crestline.errors import LedgerError
+from crestline.ledger.ledger import Ledger
+from crestline.ledger.storage.witness import FileWitness
 from crestline.web.requests.access_log import LOGGER, AccessLog
 from crestline.web.server import reload_configuration
+from tests.ledger.conftest import drawn
 from tests.patience import PATIENCE
 from tests.web.conftest import Service
 from tests.web.processes import Server, write_service
@@ -47,6 +51,20 @@ def test_what_is_served_follows_the_file(service: Service, folder: Path, caplog:
     assert service.top(k=1, item="genre").status_code == 200
     assert follow(service, folder, ("requests_per_minute = 1000", "requests_per_minute = 1"), caplog)
     assert [service.get("/v1/budget").status_code for _ in range(2)] == [200, 429]
+
+
+def test_a_witness_that_is_added_is_told_from_then_on(
+    service: Service, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    added = ('ledger = "ledger.db"', 'ledger = "ledger.db"\nwitness = "ledger.witness"')
+    assert follow(service, folder, added, caplog)["result"] == "loaded"
+    assert service.top().status_code == 200
+    state = service.client.app.state.service  # type: ignore[attr-defined]
+    known = FileWitness(folder / "ledger.witness").read()
+    assert known is not None
+    assert f"{known.confirmed.length}:{known.confirmed.hash}" == state.store.checksum()
+    with pytest.raises(LedgerError, match="is not written without it"):
+        Ledger.open(folder / "ledger.db", dataset="loans").reserve(drawn(1))
 
 
 @pytest.mark.parametrize(

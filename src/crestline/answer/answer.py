@@ -17,6 +17,7 @@ from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.coverage_counts import CoverageCounts
 from crestline.histogram.label_order import Label, label_order
 from crestline.histogram.route import Route
+from crestline.label_text import HasShortRepr, printable_text
 from crestline.question import Question
 
 # Mechanisms that compare items with a threshold instead of the next count; the sieve finds it by noisy queries.
@@ -49,8 +50,8 @@ class Choice(HasLazyFields):
     instead: LazyField[str] = LazyField("")  # noqa: RUF009 -- a descriptor, not a value that instances would share
 
 
-@dataclass(frozen=True)
-class Bill:
+@dataclass(frozen=True, repr=False)
+class Bill(HasShortRepr):
     """What a ledger was charged for an answer, and what remains.
 
     Attributes:
@@ -74,6 +75,9 @@ class Bill:
     left: float | None = None
     more: int | None = None
     left_epsilon: float | None = None
+
+    def __str__(self) -> str:
+        return self.summary
 
     @property
     def summary(self) -> str:
@@ -101,7 +105,7 @@ def more_answers_text(number: int | None) -> str:
     return f"about {number:,} more like it"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answer(HasLazyFields):
     """The answer to a question.
 
@@ -273,13 +277,14 @@ class Answer(HasLazyFields):
 
         return to_json(self, path)
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Picture:
+    def plot(self, path: str | os.PathLike[str] | None = None, *, title: str | None = None) -> Picture:
         """Chart of the answer: bars for noisy counts, otherwise a ranked list; a small chart for each group.
 
         Needs the extra `crestline[plot]`.
 
         Args:
-            path: File to save it to, with the suffix .svg or .png.
+            path: File to save it to, with the suffix .svg, .png or .pdf.
+            title: The title; the question as one sentence by default.
 
         Returns:
             The chart, which a notebook displays.
@@ -290,10 +295,16 @@ class Answer(HasLazyFields):
 
         if path is not None:
             check_can_draw(path)
-        picture = plot(self) if self.by_group is None else plot_groups(self)
+        shown = self if title is None else self.replace_fields(title=title)
+        picture = plot(shown) if self.by_group is None else plot_groups(shown)
         if path is not None:
             picture.save(path)
         return picture
+
+    def __repr__(self) -> str:
+        from crestline.answer.printing import found_line
+
+        return f"<Answer: {printable_text(self.heading)}: {printable_text(found_line(self))}>"
 
     def _repr_html_(self) -> str:
         from crestline.answer.printing import to_html

@@ -43,9 +43,6 @@ def account(
     total: Annotated[str | None, typer.Option(help="The ε of all draws together: what may each cost?")] = None,
     slack: Annotated[str, typer.Option(help="The δ that composition may use; 0 leaves plain addition.")] = "1e-6",
     form: FormatOption = Format.AUTO,
-    plot: Annotated[
-        str | None, typer.Option(help="Draw ε over the optimum for pure steps, for 1 to k draws; a .svg or .png file.")
-    ] = None,
 ) -> None:
     """Add releases up, or divide a total, under every accountant side by side.
 
@@ -53,40 +50,26 @@ def account(
     """
     from crestline.guarantees.rounding import round_down, round_up
 
-    _refuse_ambiguous(releases, steps, epsilon, total, plot)
-    if plot is not None:
-        from crestline.pictures import check_can_draw
-
-        check_can_draw(plot)
-    if releases:
-        _print_totals(_totals_of_steps(_total_cost(releases), slack), form, f"Together, at slack {slack}", round_up)
-    elif total is not None and steps is not None:
-        title = f"Each of {steps} draws, for {total} in all at slack {slack}"
-        _print_totals(_largest_epsilons(steps, total, slack), form, title, round_down)
-    elif epsilon is not None and steps is not None:
-        _print_totals(
-            _totals_of_draws(steps, epsilon, slack), form, f"{steps} draws of {epsilon}, at slack {slack}", round_up
-        )
-    if plot is not None:
-        from crestline.cli.account_figure import accountant_figure
-
-        accountant_figure(epsilon or "0.1", slack, steps or 1000).save(plot)
-
-
-def _refuse_ambiguous(
-    releases: Sequence[str] | None, steps: int | None, epsilon: str | None, total: str | None, plot: str | None
-) -> None:
-    """Refuse calls that say nothing, or two things at once."""
-    if releases and (steps is not None or epsilon is not None or total is not None or plot is not None):
-        raise ParameterError("list releases, or use -k with --epsilon, --total or --plot, but not both")
+    drawn = steps is not None or epsilon is not None or total is not None
+    if releases and drawn:
+        raise ParameterError("list releases, or use -k with --epsilon or --total, but not both")
     if epsilon is not None and total is not None:
         raise ParameterError("--epsilon asks for the total and --total for the parts: give one of them")
-    if (epsilon is not None or total is not None) and steps is None:
-        raise ParameterError("how many draws? add -k, for example -k 100")
-    if not releases and epsilon is None and total is None and plot is None:
+    if releases:
+        _print_totals(_totals_of_steps(_total_cost(releases), slack), form, f"Together, at slack {slack}", round_up)
+        return
+    if epsilon is None and total is None:
         raise ParameterError(
             f"nothing to add up: list releases such as {_EXAMPLES}, or give -k with --epsilon or --total"
         )
+    if steps is None:
+        raise ParameterError("how many draws? add -k, for example -k 100")
+    if total is not None:
+        title = f"Each of {steps} draws, for {total} in all at slack {slack}"
+        _print_totals(_largest_epsilons(steps, total, slack), form, title, round_down)
+    elif epsilon is not None:
+        title = f"{steps} draws of {epsilon}, at slack {slack}"
+        _print_totals(_totals_of_draws(steps, epsilon, slack), form, title, round_up)
 
 
 def _total_cost(releases: Sequence[str]) -> Cost:

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from crestline.cli.options import DatasetOption, TableOption, with_store_options
+from crestline.cli.options import (
+    DatasetOption,
+    LedgerOption,
+    TableOption,
+    WitnessOption,
+    open_paying_ledger,
+    with_store_options,
+)
 from crestline.cli.output import Format, FormatOption, make_console, resolve_format
 from crestline.cli.progress import show_progress
 from crestline.cli.top import print_answer
@@ -35,7 +42,8 @@ def ask(
     table: TableOption = None,
     *,
     in_store: Callable[[str], object],
-    ledger: Annotated[str | None, typer.Option(help="Charge the answers to this ledger.")] = None,
+    ledger: LedgerOption = None,
+    witness: WitnessOption = None,
     dataset: DatasetOption = None,
     form: FormatOption = Format.AUTO,
 ) -> None:
@@ -48,15 +56,13 @@ def ask(
     crestline ask fitted.json --source sales.parquet --user customer_id --ledger ledger.db
     """
     from crestline.errors import CrestlineError, ParameterError
-    from crestline.ledger.ledger import Ledger
 
     if resolve_format(form) is Format.CSV:
         raise ParameterError("several answers are no one table: use --format json (one answer on each line) or table")
     usual = {"source": source, "user": user, "table": table}
     posed = [(one, _where_asked(number, one, usual)) for number, one in enumerate(read_questions(questions), start=1)]
     asked = [(one, given, in_store(given["source"])) for one, given in posed]
-    paying = None if ledger is None else Ledger.open(ledger, dataset=dataset)
-    try:
+    with open_paying_ledger(ledger, dataset, witness) as paying:
         for number, (one, given, place) in enumerate(asked, start=1):
             try:
                 with show_progress(f"Question {number} of {len(posed)}: the engine counts"):
@@ -65,9 +71,6 @@ def ask(
                 error.args = (f"question {number} of {len(posed)}: {error}", *error.args[1:])
                 raise
             _print(answer, number, form)
-    finally:
-        if paying is not None:
-            paying.close()
 
 
 def _where_asked(number: int, posed: BatchQuestion, usual: dict[str, str | None]) -> dict[str, str]:

@@ -10,22 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crestline.cli.output import Format, make_console, print_json, resolve_format
+from crestline.cli.options import PlotOption
+from crestline.cli.output import Format, FormatOption, make_console, print_result
 from crestline.errors import ParameterError
 
 if TYPE_CHECKING:
     from crestline.audit.attack import Tell
+    from crestline.audit.program.report import ProgramReport
+    from crestline.audit.report import Report
 
 
 class Domain(StrEnum):
     KNOWN = "known"
     UNKNOWN = "unknown"
-
-
-class ReportFormat(StrEnum):
-    AUTO = "auto"
-    TABLE = "table"
-    JSON = "json"
 
 
 def audit(
@@ -59,12 +56,8 @@ def audit(
     significance: Annotated[
         float, typer.Option(help="The chance to call an honest mechanism broken.", min=1e-12, max=0.1)
     ] = 1e-6,
-    plot: Annotated[
-        str | None, typer.Option(help="Also draw both output distributions; the name ends in .svg or .png.")
-    ] = None,
-    form: Annotated[
-        ReportFormat, typer.Option("--format", help="auto: a report in a terminal, JSON in a pipe.")
-    ] = ReportFormat.AUTO,
+    plot: PlotOption = None,
+    form: FormatOption = Format.AUTO,
 ) -> None:
     """Try to break the promise of a mechanism or of a whole program, and report the neighbours that it distinguishes.
 
@@ -90,10 +83,7 @@ def audit(
     tested = prepare_subject(mechanism, system(), name=target, stated=StatedOverrides(k_bar, kind, contribution))
     with _progress() as tell:
         report = attack(tested, seconds=seconds, significance=significance, tell=tell)
-    if resolve_format(Format(form)) is Format.JSON:
-        print_json(report.to_dict())
-    else:
-        _print_lines(report.lines(), report.is_broken)
+    _print_report(report, form)
     if plot is not None and report.worst is not None:
         draw(tested, report.worst).save(plot)
     if report.is_broken:
@@ -101,7 +91,7 @@ def audit(
 
 
 def _audit_program(
-    name: str | None, epsilon: float, delta: float, seconds: float, significance: float, form: ReportFormat
+    name: str | None, epsilon: float, delta: float, seconds: float, significance: float, form: Format
 ) -> None:
     """Attack a whole program; without a name, crestline's own."""
     from tempfile import TemporaryDirectory
@@ -120,10 +110,7 @@ def _audit_program(
             significance=significance,
             run=RunOptions(name or "crestline's own top_k", tell=tell),
         )
-    if resolve_format(Format(form)) is Format.JSON:
-        print_json(report.to_dict())
-    else:
-        _print_lines(report.lines(), report.is_broken)
+    _print_report(report, form)
     if report.is_broken or not report.ran:
         raise typer.Exit(1 if report.is_broken else 2)
 
@@ -155,13 +142,13 @@ def _progress() -> Iterator[Tell]:
         yield lambda what, share: bar.update(task, description=what, completed=share)
 
 
-def _print_lines(lines: list[tuple[str, str]], broken: bool) -> None:
-    from rich.table import Table
-    from rich.text import Text
+def _print_report(report: Report | ProgramReport, form: Format) -> None:
+    from crestline.answer.printing import align
+    from crestline.label_text import printable_lines
 
-    table = Table(show_header=False, box=None, padding=(0, 1))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in lines:
-        table.add_row(name, Text(value, style="bold red" if name == "verdict" and broken else ""))
-    make_console().print(table)
+    print_result(
+        form,
+        json=report.to_dict,
+        csv=lambda: (("name", "value"), report.lines()),
+        text=lambda: printable_lines("\n".join(align(report.lines(), (False, True)))),
+    )

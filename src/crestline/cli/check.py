@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from crestline.cli.options import TableOption
 from crestline.cli.output import Format, FormatOption, echo_lines, print_json, print_rows, resolve_format
 
 COLUMNS = {
@@ -22,7 +23,7 @@ COLUMNS = {
 
 def check(
     source: Annotated[str, typer.Argument(metavar="FILE", help="A file, folder, glob or database URL.")],
-    table: Annotated[str | None, typer.Option(help="The table, with a database.")] = None,
+    table: TableOption = None,
     column: Annotated[
         list[str] | None, typer.Option(help="Only this column; repeat it for several. CSV and JSON lines need it.")
     ] = None,

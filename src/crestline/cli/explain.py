@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from enum import StrEnum
 from importlib import metadata
@@ -14,16 +15,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crestline.cli.output import make_console, print_json
+from crestline.cli.output import echo_lines, print_json
+from crestline.errors import ParameterError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from crestline.answer.answer import Answer
 
 # Numbers of theorems and accountants in a guarantee, such as P5.1 or B6.
 _NUMBER = re.compile(r"\b[PB]\d+(?:\.\d+)?\b")
 _THEOREMS = "reference/theorems"
+_WIDTH = 88
+_ODDS = ("belief before that a user is in", "after, at least", "after, at most")
 
 
 class TextFormat(StrEnum):
@@ -49,7 +51,7 @@ def explain(
     if form is TextFormat.JSON:
         print_json(explanation_to_dict(read))
     else:
-        _print(read, make_console())
+        echo_lines(explanation_to_text(read))
 
 
 def explanation_to_dict(answer: Answer) -> dict[str, Any]:
@@ -69,24 +71,10 @@ def explanation_to_dict(answer: Answer) -> dict[str, Any]:
     }
 
 
-def theorem_links(answer: Answer) -> dict[str, str]:
-    """Address of the entry of each theorem of the guarantee: claim, proof, code and test."""
-    base = _documentation_address()
-    numbers = dict.fromkeys(_NUMBER.findall(answer.guarantee.theorem))
-    return {number: f"{base}/{_THEOREMS}/#{number.lower()}" for number in numbers}
-
-
-def _documentation_address() -> str:
-    """Address of the documentation, as the installed package states it."""
-    pages = metadata.metadata("crestline").get_all("Project-URL") or []
-    found = [address for label, _, address in (page.partition(", ") for page in pages) if label == "Documentation"]
-    return found[0].rstrip("/") if found else "docs"
-
-
-def _print(answer: Answer, out: Console) -> None:
-    from rich.table import Table
-
+def explanation_to_text(answer: Answer) -> str:
+    """The explanation in sections of text."""
     from crestline.answer.belief_bounds import belief_bounds
+    from crestline.answer.printing import align
     from crestline.answer.promise_text import (
         exclusions,
         percent_rounded_down,
@@ -94,33 +82,36 @@ def _print(answer: Answer, out: Console) -> None:
         promise_in_formulas,
         promise_in_words,
     )
+    from crestline.label_text import printable_lines
 
-    table = Table()
-    for heading in ("belief before that a user is in", "after, at least", "after, at most"):
-        table.add_column(heading, justify="right")
-    for line in belief_bounds(answer.guarantee):
-        table.add_row(percent_rounded_up(line.before), percent_rounded_down(line.low), percent_rounded_up(line.high))
-    _print_section(out, "In words", promise_in_words(answer))
-    _print_section(out, "The odds an attacker can gain")
-    out.print(table)
-    _print_section(out, "In formulas", promise_in_formulas(answer))
-    proven = theorem_links(answer)
-    if proven:
-        _print_section(out, "Where it is proven")
-    for number, address in proven.items():
-        out.print(f"- {number}: {address}", markup=False, soft_wrap=True)  # unwrapped, so that terminals link it
-    _print_section(out, "Not promised", exclusions(answer))
+    odds = [
+        (percent_rounded_up(line.before), percent_rounded_down(line.low), percent_rounded_up(line.high))
+        for line in belief_bounds(answer.guarantee)
+    ]
+    sections = {
+        "In words": _list(promise_in_words(answer)),
+        "The odds an attacker can gain": align([_ODDS, *odds], [False] * len(_ODDS)),
+        "In formulas": _list(promise_in_formulas(answer)),
+        "Where it is proven": [f"- {number}: {address}" for number, address in theorem_links(answer).items()],
+        "Not promised": _list(exclusions(answer)),
+    }
+    return printable_lines("\n\n".join("\n".join([name, *lines]) for name, lines in sections.items() if lines))
 
 
-def _print_section(out: Console, title: str, lines: tuple[str, ...] = ()) -> None:
-    out.print(f"\n[bold]{title}[/bold]")
-    for line in lines:
-        out.print(fill(line, min(out.width, 100), initial_indent="- ", subsequent_indent="  "), markup=False)
+def theorem_links(answer: Answer) -> dict[str, str]:
+    """Address of the entry of each theorem of the guarantee: claim, proof, code and test."""
+    pages = metadata.metadata("crestline").get_all("Project-URL") or []  # the documentation is one of them
+    found = [address for label, _, address in (page.partition(", ") for page in pages) if label == "Documentation"]
+    base = found[0].rstrip("/") if found else "docs"
+    numbers = dict.fromkeys(_NUMBER.findall(answer.guarantee.theorem))
+    return {number: f"{base}/{_THEOREMS}/#{number.lower()}" for number in numbers}
+
+
+def _list(sentences: Iterable[str]) -> list[str]:
+    return [fill(sentence, _WIDTH, initial_indent="- ", subsequent_indent="  ") for sentence in sentences]
 
 
 def _read_answer(path: str) -> dict[str, Any]:
-    from crestline.errors import ParameterError
-
     try:
         text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
         value = json.loads(text)

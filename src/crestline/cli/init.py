@@ -5,26 +5,33 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from math import ceil, log10
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from string import Template
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from crestline.cli.options import TableOption
 from crestline.cli.output import echo_lines
 from crestline.cli.serve import run_service
 from crestline.cli.token import new_token
 
 if TYPE_CHECKING:
     from crestline.sources.column_uses import ColumnUses
+    from crestline.sources.source import SlotSource
 
 MOST_ITEMS = 5  # columns that are offered unless others are named
 ADVICE = (
     "The budget bounds what all answers together may reveal of any one user, for good. epsilon 1 is strict, 2 is "
     "usual, 4 is loose; delta must be far below 1 divided by the number of users. A question usually takes a tenth."
 )
+
+
+Ask: TypeAlias = Callable[[str, str | None, str], str]  # question, default, and what is said to be missing
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class Setup:
 
 def init(
     source: Annotated[str | None, typer.Argument(help="A file, folder, glob or database URL.")] = None,
-    table: Annotated[str | None, typer.Option(help="The table, with a database.")] = None,
+    table: TableOption = None,
     user: Annotated[str | None, typer.Option(help="The column that holds the user, whose presence is hidden.")] = None,
     item: Annotated[list[str] | None, typer.Option(help="A column that may be ranked; repeat it for several.")] = None,
     epsilon: Annotated[str, typer.Option(help="The ε of all answers together.")] = "",
@@ -54,7 +61,9 @@ def init(
         str | None, typer.Option(help="A budget for each day, week, month, quarter or year; with --time.")
     ] = None,
     time: Annotated[str | None, typer.Option(help="The column that says when a row happened.")] = None,
-    users: Annotated[int | None, typer.Option(help="How many users there are, roughly, if that is public.")] = None,
+    users: Annotated[
+        int | None, typer.Option(help="How many users there are, roughly, if that is public.", min=1)
+    ] = None,
     folder: Annotated[Path, typer.Option(help="Where crestline.toml and the ledger are written.")] = Path(),
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: take the defaults for what is not given.")] = False,
     serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Start the service at the end.")] = True,
@@ -67,8 +76,8 @@ def init(
     Example: crestline init sales.parquet --user customer_id --yes
     """
     from crestline.errors import ParameterError
+    from crestline.ledger.budget import Budget
     from crestline.sources import open_source
-    from crestline.sources.column_uses import column_names, column_uses, likely_user
     from crestline.sources.open import needs_table
     from crestline.web.service_state import open_state
     from crestline.web.settings.reader import load_config
@@ -87,22 +96,14 @@ def init(
     if table is None and needs_table(address):
         table = ask("Which table of the database?", None, "which table")
     opened = open_source(address, table=table)
-    names = column_names(opened)
-    if names:
-        echo_lines(f"Columns: {', '.join(names)}")
-    user = user or ask(
-        "Which column holds the user, whose presence is hidden?", likely_user(names), "which column holds the user"
-    )
-    known = {one.name: one for one in column_uses(opened, names or [user, *(item or ())])}
-    others = [name for name, one in known.items() if one.key and name != user and not _is_measure(one)]
-    offered = ", ".join(others[:MOST_ITEMS]) or None
-    items = item or _split(ask("Which columns may be ranked?", offered, "which columns may be ranked"))
-    column_uses(opened, [user, *items])  # refuses a column that is not there
+    user, items, uses = _choose_columns(opened, user, item, ask)
     if not yes:
         echo_lines(ADVICE)
     epsilon = epsilon or ask("epsilon of all answers together", "2", "epsilon")
     delta = delta or ask("delta of all answers together", _usual_delta(users), "delta")
-    setup = Setup(address, table, user, items, epsilon, delta, per, time, users, list(known.values()))
+    time = time or next((one.name for one in uses if one.period and _is_measure(one)), None)
+    Budget(epsilon=epsilon, delta=delta, per=per, time=time if per else None)  # refused before anything is written
+    setup = Setup(address, table, user, items, epsilon, delta, per, time, users, uses)
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(configuration(setup, folder), encoding="utf-8")
     try:
@@ -128,54 +129,50 @@ _EXAMPLES = {
 }
 
 
+def _choose_columns(
+    opened: SlotSource, user: str | None, items: list[str] | None, ask: Ask
+) -> tuple[str, list[str], Sequence[ColumnUses]]:
+    """The user's column, the columns that may be ranked, and what every column can be used for."""
+    from crestline.sources.column_uses import column_names, column_uses, likely_user
+
+    names = column_names(opened)
+    if names:
+        echo_lines(f"Columns: {', '.join(names)}")
+    user = user or ask(
+        "Which column holds the user, whose presence is hidden?", likely_user(names), "which column holds the user"
+    )
+    uses = column_uses(opened, names or [user, *(items or ())])
+    others = [one.name for one in uses if one.key and one.name != user and not _is_measure(one)]
+    offered = ", ".join(others[:MOST_ITEMS]) or None
+    items = items or _split(ask("Which columns may be ranked?", offered, "which columns may be ranked"))
+    column_uses(opened, [user, *items])  # refuses a column that is not there
+    return user, items, uses
+
+
 def configuration(setup: Setup, folder: Path) -> str:
     """The text of a commented configuration."""
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", setup.table or Path(setup.source).stem).strip("-_")[:64] or "data"
     source = (
         setup.source if "://" in setup.source else os.path.relpath(Path(setup.source).absolute(), folder.absolute())
     )
-    filters = [one.name for one in setup.uses if one.filter and one.name != setup.user]
-    sums = [one.name for one in setup.uses if one.sum and one.name != setup.user and one.name not in setup.items]
-    times = [one.name for one in setup.uses if one.period and _is_measure(one)]
-    by_period = (
-        f", per = {_toml(setup.per)}, time = {_toml(setup.time or (times[0] if times else ''))}" if setup.per else ""
+    others = [one for one in setup.uses if one.name != setup.user]
+    template = Template(files("crestline.cli").joinpath("crestline.toml").read_text(encoding="utf-8"))
+    return template.substitute(
+        name=name,
+        source=_toml(source),
+        table=f"table = {_toml(setup.table)}\n" if setup.table else "",
+        user=_toml(setup.user),
+        items=_toml(setup.items),
+        item=_toml(setup.items[0]),
+        filters=_toml([one.name for one in others if one.filter]),
+        sums=_toml([one.name for one in others if one.sum and one.name not in setup.items][:3]),
+        title=_toml(re.sub("[-_]", " ", name).capitalize()),
+        public=f"public = {{ users = {setup.users} }}    # roughly: forecasts start from it\n" if setup.users else "",
+        time=_toml(setup.time or "day"),
+        epsilon=_number(setup.epsilon),
+        delta=_number(setup.delta),
+        per=f", per = {_toml(setup.per)}, time = {_toml(setup.time or '')}" if setup.per else "",
     )
-    example = f'{{ epsilon = 1, delta = 1e-8, per = "month", time = {_toml(times[0] if times else "day")} }}'
-    lines = [
-        "# Who may ask what of which data, and what all answers together may cost.",
-        "# Every setting: docs/reference/service.md. `crestline serve --check crestline.toml` finds mistakes.",
-        'ledger = "ledger.db"              # every answer is charged here before a row is read; back it up',
-        "",
-        f"[datasets.{name}]",
-        f"source = {_toml(source)}",
-        *([f"table = {_toml(setup.table)}"] if setup.table else []),
-        f"user = {_toml(setup.user)}    # whose presence is hidden; fixed by the first question",
-        f"items = {_toml(setup.items)}    # columns that may be ranked: their names are published",
-        f"filters = {_toml(filters)}    # columns that questions may compare with values",
-        f"# groups = {_toml(setup.items[:1])}    # columns that may make groups: their values are published",
-        f"# sums = {_toml(sums[:3])}    # columns that may be added up",
-        f"# title = {_toml(name.replace('-', ' ').replace('_', ' ').capitalize())}",
-        '# description = "What a row is, in one sentence."',
-        f'# words = {{ user = "customers", {_toml(setup.items[0])} = ["product", "products"], verb = "bought by" }}',
-        "# contribution = 5               # count at most this many items of each user",
-        '# version = "2026-11"            # the state of the data: the same question on the same state is free',
-        *(
-            [f"public = {{ users = {setup.users} }}    # roughly, if that is public: forecasts start from it"]
-            if setup.users
-            else []
-        ),
-        "# The budget of everything that is ever asked; fixed when it is opened. One that starts anew for new data:",
-        f"# budget = {example}",
-        f"budget = {{ epsilon = {_number(setup.epsilon)}, delta = {_number(setup.delta)}{by_period} }}",
-        "",
-        "[analysts.owner]                  # asks at the expense of the data set, and sees every budget",
-        'role = "owner"',
-        "",
-        "# [analysts.ann.budgets]          # an analyst has a part of it: crestline token create crestline.toml ann",
-        f"# {name} = {{ epsilon = 1, delta = {_number(setup.delta)} }}",
-        "",
-    ]
-    return "\n".join(lines)
 
 
 def _toml(value: str | Sequence[str]) -> str:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from enum import StrEnum
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crestline.cli.ledger_tables import period_accounts, period_json, print_accounts, print_notes
-from crestline.cli.output import Format, FormatOption, print_csv, print_json, print_rows, resolve_format
+from crestline.cli.options import DatasetOption, WitnessOption
+from crestline.cli.output import Format, FormatOption, echo_lines, print_result, print_rows
+from crestline.errors import LedgerError, ParameterError
 
 if TYPE_CHECKING:
     from crestline.ledger.budget import Budget, Window
@@ -27,13 +26,7 @@ ledger_app = typer.Typer(
 )
 
 Address = Annotated[str, typer.Argument(help="A file such as ledger.db, or a postgresql:// address.")]
-Dataset = Annotated[str | None, typer.Option(help="Only this data set.")]
-Form = FormatOption
-
-
-class EntryFormat(StrEnum):
-    JSONL = "jsonl"
-    CSV = "csv"
+OneDataset = Annotated[str | None, typer.Option(help="Only this data set.")]
 
 
 @ledger_app.command()
@@ -62,7 +55,8 @@ def create(
     cap: Annotated[
         str | None, typer.Option(help="PERIODS:EPSILON:DELTA: what this number of periods in a row may cost together.")
     ] = None,
-    form: Form = Format.AUTO,
+    witness: WitnessOption = None,
+    form: FormatOption = Format.AUTO,
 ) -> None:
     """Open a budget. It is opened once, and never changed.
 
@@ -86,16 +80,17 @@ def create(
         cap=None if cap is None else _parse_cap(cap, kind),
     )
     analysts = dict(_parse_analyst_budget(text, budget) for text in analyst or ())
-    with Ledger.create(address, budget, dataset=dataset, user=user, analysts=analysts) as ledger:
-        print_accounts(ledger.accounts, form)
+    with Ledger.create(address, budget, dataset=dataset, user=user, analysts=analysts, witness=witness) as ledger:
+        _print_accounts(ledger.accounts, form)
 
 
 @ledger_app.command("add-analyst")
 def add_analyst(
     address: Address,
     analyst: Annotated[str, typer.Argument(help="NAME:EPSILON:DELTA, such as ann:0.5:1e-8.")],
-    dataset: Annotated[str | None, typer.Option(help="The data set, where the ledger has several.")] = None,
-    form: Form = Format.AUTO,
+    dataset: DatasetOption = None,
+    witness: WitnessOption = None,
+    form: FormatOption = Format.AUTO,
 ) -> None:
     """Open a budget for an analyst under a data set's, before that analyst has been answered anything.
 
@@ -105,54 +100,67 @@ def add_analyst(
     """
     from crestline.ledger.ledger import Ledger
 
-    with Ledger.open(address, dataset=dataset) as ledger:
+    with Ledger.open(address, dataset=dataset, witness=witness) as ledger:
         ledger.add_analyst(*_parse_analyst_budget(analyst, ledger.budget))
-        print_accounts(ledger.accounts, form)
+        _print_accounts(ledger.accounts, form)
 
 
 @ledger_app.command()
-def show(address: Address, dataset: Dataset = None, form: Form = Format.AUTO) -> None:
+def show(address: Address, dataset: OneDataset = None, form: FormatOption = Format.AUTO) -> None:
     """Show every budget: what is settled, what is reserved, what is left."""
     from crestline.ledger.report import account_json, entry_json
 
     with _open_store(address) as store:
         accounts, waiting = _find_accounts(store, dataset), store.open_reservations(dataset)
-        if resolve_format(form) is Format.JSON:
-            print_json(
-                {
-                    "ledger": store.address,
-                    "checksum": store.checksum(),
-                    "accounts": [account_json(account) for account in accounts],
-                    "periods": [period_json(part) for whole in accounts for part in period_accounts(store, whole)],
-                    "users": {account.dataset: account.user for account in accounts if account.analyst is None},
-                    "open_reservations": [entry_json(entry) for entry in waiting],
-                }
-            )
-            return
-        print_accounts(accounts, form)
-        if resolve_format(form) is Format.TABLE:
-            print_notes(store, accounts, waiting)
+        parts = [part for account in accounts for part in _periods(store, account)]
+
+        def values() -> object:
+            return {
+                "ledger": store.address,
+                "checksum": store.checksum(),
+                "accounts": [account_json(account) for account in accounts],
+                "periods": [
+                    {name: value for name, value in account_json(part).items() if name != "budget"} for part in parts
+                ],
+                "users": {account.dataset: account.user for account in accounts if account.analyst is None},
+                "open_reservations": [entry_json(entry) for entry in waiting],
+            }
+
+        def text() -> str:
+            _print_accounts(accounts, Format.TABLE)
+            _print_reservations(store, waiting)
+            for account in accounts:
+                _print_calendar(account, _periods(store, account))
+            users = [f"data set {one.dataset!r}: the users of column {one.user!r}" for one in accounts if one.user]
+            return "\n".join([*users, f"checksum {store.checksum()}"])
+
+        print_result(form, json=values, csv=lambda: _csv_accounts(accounts), text=text)
 
 
 @ledger_app.command()
 def history(
     address: Address,
-    dataset: Dataset = None,
-    last: Annotated[int, typer.Option("-n", "--last", help="Only this number of entries, the last; 0 for all.")] = 50,
-    form: Form = Format.AUTO,
+    dataset: OneDataset = None,
+    last: Annotated[
+        int, typer.Option("-n", "--last", min=0, help="Only this number of entries, the last; 0 for all.")
+    ] = 50,
+    form: FormatOption = Format.AUTO,
 ) -> None:
-    """Show the questions of all analysts, their cost, and refusals."""
-    from crestline.ledger.report import ENTRY_COLUMNS, ENTRY_FIELDS, entry_fields, entry_json, entry_row
+    """Show the questions of all analysts, their cost, and refusals.
+
+    Example: crestline ledger history ledger.db -n 20
+    """
+    from crestline.ledger.report import ENTRY_FIELDS, entry_fields, entry_json
 
     with _open_store(address) as store:
         _find_accounts(store, dataset)
         entries = store.entries(dataset, last or None)
-    if resolve_format(form) is Format.JSON:
-        print_json([entry_json(entry) for entry in entries])
-    elif resolve_format(form) is Format.CSV:
-        print_csv(ENTRY_FIELDS, [entry_fields(entry) for entry in entries])
-    else:
-        print_rows(ENTRY_COLUMNS, [entry_row(entry) for entry in entries], form)
+    print_result(
+        form,
+        json=lambda: [entry_json(entry) for entry in entries],
+        csv=lambda: (ENTRY_FIELDS, [entry_fields(entry) for entry in entries]),
+        text=lambda: _print_entries(entries),
+    )
 
 
 @ledger_app.command()
@@ -162,23 +170,25 @@ def verify(
         str | None,
         typer.Option("--checksum", help="A checksum (length:hash) that was kept outside the ledger."),
     ] = None,
-    form: Form = Format.AUTO,
+    form: FormatOption = Format.AUTO,
 ) -> None:
     """Check every hash, every link and every sum. Exit code 1 when something is found."""
     with _open_store(address) as store:
         found = store.verify(checksum)
-    if resolve_format(form) is Format.TABLE:
+
+    def text() -> str:
         verdict = "The ledger holds." if found.ok else "The ledger does not hold:"
-        typer.echo(f"{verdict} {found.entries} entries; checksum {found.checksum}")
-        for finding in found.findings:
-            typer.echo(f"  {finding}")
-        if found.backwards:
-            typer.echo(f"  (The clock went backwards {found.backwards} times. That is no error of the ledger.)")
-    elif resolve_format(form) is Format.CSV:
-        print_csv(["finding"], [[finding] for finding in found.findings])
-    else:
-        summary = {"ok": found.ok, "entries": found.entries, "checksum": found.checksum}
-        print_json({**summary, "clock_backwards": found.backwards, "findings": list(found.findings)})
+        back = f"  (The clock went backwards {found.backwards} times. That is no error of the ledger.)"
+        first = f"{verdict} {found.entries} entries; checksum {found.checksum}"
+        return "\n".join([first, *(f"  {line}" for line in found.findings), *([back] if found.backwards else [])])
+
+    summary = {"ok": found.ok, "entries": found.entries, "checksum": found.checksum}
+    print_result(
+        form,
+        json=lambda: {**summary, "clock_backwards": found.backwards, "findings": list(found.findings)},
+        csv=lambda: (["finding"], [[finding] for finding in found.findings]),
+        text=text,
+    )
     raise typer.Exit(0 if found.ok else 1)
 
 
@@ -202,35 +212,18 @@ def accept(
 def export(
     address: Address,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file.")] = None,
-    form: Annotated[
-        EntryFormat, typer.Option("--format", help="jsonl keeps all that is needed to check the chain.")
-    ] = (EntryFormat.JSONL),
 ) -> None:
-    """Write out every entry, one line each, for other programs."""
-    with _open_store(address) as store:
-        if output is None:
-            _write(store, sys.stdout, form)
-            return
-        try:
-            with output.open("w", newline="") as file:
-                _write(store, file, form)
-        except OSError as error:
-            raise typer.BadParameter(f"{output} cannot be written: {error.strerror}", param_hint="--output") from None
+    """Write out every entry, one line of JSON each, with all that is needed to check the chain.
 
+    Example: crestline ledger export ledger.db -o ledger.jsonl
+    """
+    from crestline.ledger.report import entry_line
 
-def _write(store: Store, file: TextIO, form: EntryFormat) -> None:
-    from crestline.ledger.report import ENTRY_FIELDS, entry_fields, entry_line
-
-    def lines(entries: Iterator[Entry]) -> None:
-        for entry in entries:
-            file.write(entry_line(entry) + "\n")
-
-    def rows(entries: Iterator[Entry]) -> None:
-        writer = csv.writer(file)
-        writer.writerow(ENTRY_FIELDS)
-        writer.writerows(map(entry_fields, entries))
-
-    store.read_all_entries(lines if form is EntryFormat.JSONL else rows)
+    try:
+        with _open_store(address) as store, output.open("w") if output else nullcontext(sys.stdout) as file:
+            store.read_all_entries(lambda entries: file.writelines(f"{entry_line(entry)}\n" for entry in entries))
+    except OSError as error:
+        raise ParameterError(f"{output} cannot be written: {error.strerror}") from None
 
 
 @contextmanager
@@ -240,24 +233,81 @@ def _open_store(address: str) -> Iterator[Store]:
 
     from crestline.ledger.storage.store import Store
 
-    store = Store.open(address, lambda: datetime.now(UTC), timeout=30.0)
-    try:
+    with closing(Store.open(address, lambda: datetime.now(UTC), timeout=30.0)) as store:
         yield store
-    finally:
-        store.close()
 
 
 def _find_accounts(store: Store, dataset: str | None) -> list[Account]:
-    from crestline.errors import LedgerError
-
     accounts = store.accounts(dataset)
     if not accounts and dataset is not None:
         raise LedgerError(f"ledger {store.address}: no budget is open for data set {dataset!r}")
     return accounts
 
 
+def _print_accounts(accounts: list[Account], form: Format) -> None:
+    """Print one line for each account: settled, reserved and remaining."""
+    from crestline.ledger.report import ACCOUNT_COLUMNS, account_json, account_row
+
+    print_result(
+        form,
+        json=lambda: [account_json(account) for account in accounts],
+        csv=lambda: _csv_accounts(accounts),
+        text=lambda: print_rows(ACCOUNT_COLUMNS, [account_row(account) for account in accounts], Format.TABLE),
+    )
+
+
+def _csv_accounts(accounts: list[Account]) -> tuple[Sequence[str], list[list[str]]]:
+    from crestline.ledger.report import ACCOUNT_FIELDS, account_fields
+
+    return ACCOUNT_FIELDS, [line for account in accounts for line in account_fields(account)]
+
+
+def _print_entries(entries: list[Entry], title: str = "") -> None:
+    from crestline.ledger.report import ENTRY_COLUMNS, entry_row
+
+    print_rows(ENTRY_COLUMNS, [entry_row(entry) for entry in entries], Format.TABLE, title)
+
+
+def _print_reservations(store: Store, waiting: list[Entry]) -> None:
+    """Print the reservations that are not settled: those for reports that are not due yet, and others."""
+    ahead = store.reserved_ahead()
+    numbers = {entry.sequence for entry in ahead}
+    if ahead:
+        rows = [
+            {"sequence": entry.sequence, "what": entry.content["data_version"], "charge": str(entry.charge_of(None))}
+            for entry in waiting
+            if entry.sequence in numbers
+        ]
+        title = "Reserved ahead, for reports that are not due yet"
+        print_rows({"sequence": "#", "what": "for", "charge": "charge"}, rows, Format.TABLE, title)
+    hanging = [entry for entry in waiting if entry.sequence not in numbers]
+    if hanging:
+        _print_entries(hanging, "Reserved and not settled: being answered now, or lost in a crash. They stay charged.")
+
+
+def _periods(store: Store, account: Account) -> list[Account]:
+    """Accounts of the periods and windows of a budget by period."""
+    by_period = account.balance.budget.calendar is not None
+    return store.periods(account.dataset, account.analyst) if by_period else []
+
+
+def _print_calendar(whole: Account, periods: list[Account]) -> None:
+    """Print what remains of each period, and the promises of the budget."""
+    from crestline.ledger.periods import promise_texts
+    from crestline.ledger.report import period_calendar
+
+    single = [account for account in periods if account.span == 1]
+    if single:
+        heads, rows = period_calendar(single)
+        whose = whole.dataset if whole.analyst is None else f"{whole.dataset} / {whole.analyst}"
+        cells = [dict(zip(heads, row, strict=True)) for row in rows]
+        title = f"{whose}: what is left of each {whole.balance.budget.calendar.per}"  # type: ignore[union-attr] # by period
+        print_rows({head: head for head in heads}, cells, Format.TABLE, title)
+    if whole.analyst is None:
+        echo_lines(*promise_texts(whole.balance.budget, len(single)))
+
+
 def _parse_cap(text: str, kind: str) -> Window:
-    from crestline.errors import ParameterError
     from crestline.ledger.budget import Window
 
     periods, *numbers = text.split(":")
@@ -268,7 +318,6 @@ def _parse_cap(text: str, kind: str) -> Window:
 
 def _parse_analyst_budget(text: str, dataset: Budget) -> tuple[str, Budget]:
     """An analyst's name and budget, with the kind and periods of the data set's budget."""
-    from crestline.errors import ParameterError
     from crestline.ledger.budget import Budget
 
     name, *numbers = text.rsplit(":", 2)

@@ -25,7 +25,7 @@ EXIT_INTERRUPTED = 130
 # Modules of the commands, in the order of the help; a function of the same name is the command.
 COMMANDS = (
     *("init", "check", "top", "ask", "sql", "plan", "price", "explain", "mechanisms", "sources"),
-    *("account", "audit", "reproduce", "serve", "demo"),
+    *("account", "audit", "reproduce", "serve", "mcp", "demo"),
 )
 GROUPS = ("ledger", "token", "report")  # groups of commands: each module has a `…_app`
 
@@ -34,6 +34,7 @@ _PLAIN_WORDS = {
     "Value error, ": "",
     "Input should be a valid integer, unable to parse string as an integer": "a whole number is needed",
     "Input should be a valid number, unable to parse string as a number": "a number is needed",
+    "Input should be": "it must be",
 }
 
 # Commands that pass every argument, including --help, to another package.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from operator import or_
@@ -11,13 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crestline.question_fields import Face, QuestionField, ValueKind, fields_of
+from crestline.question_fields import FIELDS, Face, QuestionField, ValueKind, fields_of
 
 if TYPE_CHECKING:
+    from crestline.ledger.ledger import Ledger
     from crestline.sources.files.s3 import S3
 
 TableOption = Annotated[str | None, typer.Option(help="The table, with a database.")]
 DatasetOption = Annotated[str | None, typer.Option(help="The data set in the ledger, where there are several.")]
+LedgerOption = Annotated[str | None, typer.Option(help="Charge the answer to this ledger (a file or database URL).")]
+AnalystOption = Annotated[str | None, typer.Option(help="The analyst in the ledger who pays.")]
+WitnessOption = Annotated[
+    str | None, typer.Option(help="Where the ledger's checksum is kept (default: $CRESTLINE_WITNESS).")
+]
+PlotOption = Annotated[str | None, typer.Option(help="Also draw it; the name ends in .svg, .png or .pdf.")]
 
 _STORE = {
     "s3_endpoint": (str | None, None, "A store that speaks S3 and is not Amazon's: https://host:9000."),
@@ -37,7 +45,7 @@ Command = Callable[..., None]
 
 
 def with_question_options(
-    face: Face, *, required: Collection[str] = (), leaving_out: Collection[str] = ()
+    face: Face, *, required: Collection[str] = (), leaving_out: Collection[str] = (), only: Collection[str] = FIELDS
 ) -> Callable[[Command], Command]:
     """Give a command the options of a question.
 
@@ -48,9 +56,9 @@ def with_question_options(
         face: The command; the table says which fields it does not offer.
         required: Fields that have to be given.
         leaving_out: Fields for which the command has options of its own.
+        only: Fields that the command does not read from elsewhere.
     """
-    offered = [field for field in fields_of(face) if field.name not in leaving_out]
-
+    offered = [field for field in fields_of(face) if field.name in only and field.name not in leaving_out]
     options = [_option(field, required=field.name in required) for field in offered]
 
     def question(given: dict[str, object]) -> dict[str, object]:
@@ -80,6 +88,15 @@ def with_store_options(command: Command) -> Command:
         return partial(as_s3_source, **{name.removeprefix("s3_"): value for name, value in given.items()})
 
     return _with_options("in_store", options, in_store)(command)
+
+
+def open_paying_ledger(
+    address: str | None, dataset: str | None, witness: str | None
+) -> AbstractContextManager[Ledger | None]:
+    """The ledger that pays, closed at the end; None where no address is given."""
+    from crestline.ledger.ledger import Ledger
+
+    return nullcontext() if address is None else Ledger.open(address, dataset=dataset, witness=witness)
 
 
 def _with_options(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,6 +44,11 @@ def echo_lines(*lines: str) -> None:
     sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
+def echo_notes(*lines: str) -> None:
+    """Print lines of plain text to standard error, beside a result that a program reads."""
+    sys.stderr.write("".join(f"{line}\n" for line in lines))
+
+
 def print_json(value: object) -> None:
     """Print a value as indented JSON."""
     from crestline.label_text import json_text
@@ -56,6 +61,25 @@ def print_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     from crestline.label_text import write_csv
 
     write_csv(sys.stdout, columns, rows)
+
+
+def print_result(
+    form: Format,
+    *,
+    json: Callable[[], object],
+    csv: Callable[[], tuple[Sequence[str], Sequence[Sequence[Any]]]],
+    text: Callable[[], object],
+) -> None:
+    """Print a result in one of the formats; only that one is made. `text` may print, and return None."""
+    form = resolve_format(form)
+    if form is Format.JSON:
+        print_json(json())
+    elif form is Format.CSV:
+        print_csv(*csv())
+    else:
+        shown = text()
+        if shown is not None:
+            echo_lines(str(shown))
 
 
 def print_rows(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]], form: Format, title: str = "") -> None:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from crestline.cli.options import with_question_options
-from crestline.cli.output import Format, FormatOption, echo_lines, make_console, print_json, print_rows, resolve_format
+from crestline.cli.options import PlotOption, with_question_options
+from crestline.cli.output import Format, FormatOption, make_console, print_result
 from crestline.question_fields import Face
 
 if TYPE_CHECKING:
     from crestline.plan.forecast import Watch
-    from crestline.plan.plan import Plan
 
 
 @with_question_options(Face.PLAN, required=("k", "epsilon", "delta"), leaving_out=("mechanism",))
@@ -38,7 +37,7 @@ def plan(
         bool, typer.Option("--public", help="Declare the file given with --on public: nothing in it needs protection.")
     ] = False,
     trials: Annotated[int, typer.Option(help="How many releases are simulated for each line.")] = 300,
-    plot: Annotated[str | None, typer.Option(help="Also draw the plan; the name ends in .svg or .png.")] = None,
+    plot: PlotOption = None,
     form: FormatOption = Format.AUTO,
 ) -> None:
     """Forecast what each mechanism would return at the same (ε, δ), before anything is asked. Reads no private data.
@@ -53,6 +52,7 @@ def plan(
     from crestline.plan.forecast import PublicData, Simulation
     from crestline.plan.plan import plan_for_public_data, plan_for_shape
     from crestline.plan.plot import plot as draw
+    from crestline.plan.printing import csv_rows
     from crestline.plan.public_file import read_public_counts
     from crestline.question import Question, QuestionFields
     from crestline.randomness.entropy import system
@@ -65,42 +65,25 @@ def plan(
         question["by"] = "group"
     asked = Question.from_fields(cast(QuestionFields, question))
     with _progress() as watch:
+        simulation = Simulation(system(), trials, watch)
         if on is not None:
             if public and not {"user", "item"} <= question.keys():
                 raise QuestionError("name the columns of the public file: --user COLUMN --item COLUMN")
             data = PublicData(read_public_counts(on, asked, declared=public))
-            made = plan_for_public_data(
-                data, asked, Simulation(system(), trials, watch), mechanisms=compared, users=users
-            )
+            made = plan_for_public_data(data, asked, simulation, mechanisms=compared, users=users)
         elif users is None:
             raise ParameterError("say how many users there are, roughly: --users 500000 (or plan --on a public file)")
         else:
             known = read_shape(shape, users=users, items=items, per_user=per_user)
-            made = plan_for_shape(
-                known,
-                asked,
-                Simulation(system(), trials, watch),
-                mechanisms=compared,
-                users=users,
-                public_items=public_items,
-            )
-    print_plan(made, form)
+            made = plan_for_shape(known, asked, simulation, mechanisms=compared, users=users, public_items=public_items)
+    print_result(
+        form,
+        json=made.to_dict,
+        csv=lambda: csv_rows(made),
+        text=lambda: made,
+    )
     if plot is not None:
         draw(made).save(plot)
-
-
-def print_plan(plan: Plan, form: Format) -> None:
-    """Print a plan as a table with its advice, as JSON, or as CSV."""
-    from crestline.plan.printing import COLUMNS, plan_cells
-
-    form = resolve_format(form)
-    if form is Format.JSON:
-        print_json(plan.to_dict())
-        return
-    if form is Format.CSV:
-        print_rows(COLUMNS, [plan_cells(row, plain=True) for row in plan.rows], form)
-    else:
-        echo_lines(str(plan))
 
 
 @contextmanager
@@ -108,6 +91,7 @@ def _progress() -> Iterator[Watch]:
     """Progress bar on standard error, removed when the work is done."""
     from rich.progress import Progress
 
-    with Progress(console=make_console(stderr=True), transient=True) as bar:
+    console = make_console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("Trying mechanisms", total=None)
         yield lambda done, of: bar.update(task, completed=done, total=of)

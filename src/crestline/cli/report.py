@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -79,9 +77,8 @@ def _publish_one(state: ServiceState, name: str, part: ReportConfig) -> list[dic
     from crestline.reports.report import run_report
 
     served = state.datasets[part.dataset]
-    with _single_process(part.folder / f".{name}.lock"):
-        series = run_report(part.report, source=served.source, ledger=served.ledger, entropy=system())
-        publish(series, part.folder, served.ledger)
+    series = run_report(part.report, source=served.source, ledger=served.ledger, entropy=system())
+    publish(series, part.folder, served.ledger)
     lines: list[dict[str, object]] = [
         {"report": name, "period": one.period, "status": one.status, "items": len(one.items), "reason": one.reason}
         for one in series.editions
@@ -90,25 +87,3 @@ def _publish_one(state: ServiceState, name: str, part: ReportConfig) -> list[dic
         status = "reserved ahead" if one.reserved else "not reserved"
         lines.append({"report": name, "period": one.period, "status": status, "items": "", "reason": one.reason})
     return lines
-
-
-@contextmanager
-def _single_process(path: Path) -> Iterator[None]:
-    """Hold a file lock, so that two processes that start at once do not ask the same period twice."""
-    from crestline.errors import ParameterError
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(path, os.O_CREAT | os.O_RDWR)
-    except OSError as error:
-        raise ParameterError(f"{path.parent} cannot be written: {error.strerror}") from None
-    try:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX)
-    except ImportError:  # this system has no such locks: the owner must start one process at a time
-        pass
-    try:
-        yield
-    finally:
-        os.close(file)

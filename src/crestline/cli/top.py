@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from crestline.cli.options import DatasetOption, TableOption, with_question_options, with_store_options
-from crestline.cli.output import Format, FormatOption, echo_lines, make_console, print_csv, print_json, resolve_format
+from crestline.cli.options import (
+    AnalystOption,
+    DatasetOption,
+    LedgerOption,
+    PlotOption,
+    TableOption,
+    WitnessOption,
+    open_paying_ledger,
+    with_question_options,
+    with_store_options,
+)
+from crestline.cli.output import Format, FormatOption, echo_notes, print_result
 from crestline.cli.progress import show_progress
 from crestline.question_fields import Face
 
@@ -30,11 +40,10 @@ def top(
     question: dict[str, Any],
     table: TableOption = None,
     in_store: Callable[[str | list[str]], object],
-    ledger: Annotated[
-        str | None, typer.Option(help="Charge the answer to this ledger (a file or database URL).")
-    ] = None,
+    ledger: LedgerOption = None,
+    witness: WitnessOption = None,
     dataset: DatasetOption = None,
-    analyst: Annotated[str | None, typer.Option(help="The analyst in the ledger who pays.")] = None,
+    analyst: AnalystOption = None,
     data_version: Annotated[
         str | None,
         typer.Option(
@@ -42,7 +51,7 @@ def top(
         ),
     ] = None,
     form: FormatOption = Format.AUTO,
-    plot: Annotated[str | None, typer.Option(help="Also draw the answer; the name ends in .svg or .png.")] = None,
+    plot: PlotOption = None,
     explain: Annotated[
         bool | None, typer.Option("--explain/--no-explain", help="Below the table, the whole explanation, or nothing.")
     ] = None,
@@ -54,15 +63,15 @@ def top(
     from crestline.pictures import check_can_draw
     from crestline.session import top_k
 
+    check_total(question, ledger)
     if plot is not None:
         check_can_draw(plot)
     asked = in_store(source[0] if len(source) == 1 else source)  # a shell expands logs/*.parquet to several paths
-    with show_progress("The engine counts"):
+    with open_paying_ledger(ledger, dataset, witness) as payer, show_progress("The engine counts"):
         answer = top_k(
             asked,
             table=table,
-            ledger=ledger,
-            dataset=dataset,
+            ledger=payer,
             analyst=analyst,
             version=data_version,
             **cast("QuestionFields", question),
@@ -72,25 +81,39 @@ def top(
         answer.plot(plot)
 
 
+def check_total(question: dict[str, Any], ledger: str | None) -> None:
+    """Refuse a question that says neither what it may cost nor whose usual share it takes, before a source is opened.
+
+    Raises:
+        ParameterError: There is no ledger, and no epsilon or no delta.
+    """
+    from crestline.errors import ParameterError
+
+    missing = [f"--{name}" for name in ("epsilon", "delta") if name not in question]
+    if ledger is None and missing:
+        raise ParameterError(
+            f"{' and '.join(missing)} missing: write --epsilon 1 --delta 1e-8 (delta far below 1 divided by the number "
+            "of users), or --ledger ledger.db for the usual share of its budget"
+        )
+
+
 def print_answer(answer: Answer, form: Format, *, explain: bool | None = None) -> None:
     """Print an answer as a table with three lines (or the whole explanation, or nothing), as JSON, or as CSV."""
-    form = resolve_format(form)
-    if form is Format.JSON:
-        print_json(answer.to_dict())
-    elif form is Format.CSV:
-        from crestline.answer.explain import coverage_line
-        from crestline.answer.tabular import columns
 
-        table = columns(answer)
-        print_csv(list(table), list(zip(*table.values(), strict=True)))
-        if answer.stopped:
-            note = f"{len(answer)} of {answer.question.k} items: it stopped on purpose (see --format table)"
-            make_console(stderr=True).print(note, markup=False)
-        if answer.coverage is not None:
-            make_console(stderr=True).print(coverage_line(answer.coverage, len(answer)), markup=False)
-    else:
+    def text() -> str:
         from crestline.answer.printing import summary, table_lines
         from crestline.label_text import printable_lines
 
         words = () if explain is False else (printable_lines(answer.explain()),) if explain else summary(answer)
-        echo_lines(*table_lines(answer), *([""] if words else []), *words)
+        return "\n".join([*table_lines(answer), *([""] if words else []), *words])
+
+    def csv() -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
+        from crestline.answer.printing import summary
+        from crestline.answer.tabular import columns
+
+        if answer.stopped or answer.coverage is not None:
+            echo_notes(summary(answer)[0])
+        table = columns(answer)
+        return list(table), list(zip(*table.values(), strict=True))
+
+    print_result(form, json=answer.to_dict, csv=csv, text=text)

@@ -9,6 +9,7 @@ from math import ceil, lcm
 
 from crestline.errors import ParameterError
 from crestline.exact_numbers import decimal_text
+from crestline.label_text import HasShortRepr
 
 # Bits of a numerator or denominator that is charged; far beyond any number a person would write.
 _LONGEST = 512
@@ -19,8 +20,8 @@ _UNITS = (("rho", "delta"), ("epsilon", "delta"), ("items", "questions"))  # of 
 _INVISIBLE = Fraction(1, 10**300)  # what is left can be smaller than any float
 
 
-@dataclass(frozen=True)
-class Amount:
+@dataclass(frozen=True, repr=False)
+class Amount(HasShortRepr):
     """A loss and a probability of failure; `units` names both, such as `("rho", "delta")`.
 
     Amounts of different units do not add up, and no order between them exists: use `fits_in`.

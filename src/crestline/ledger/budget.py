@@ -21,6 +21,7 @@ from crestline.exact_numbers import (
 )
 from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Adjacency, ApproxDP
+from crestline.label_text import HasShortRepr
 from crestline.ledger.amount import Amount, check_length, fraction_text
 from crestline.ledger.budget_rules import BudgetRule, PerItemRule, PureRule, ZcdpRule, per_item_rule, zcdp_rule
 from crestline.periods.calendar import MOST_PERIODS, Calendar
@@ -44,8 +45,8 @@ class BudgetOptions(TypedDict, total=False):
     cap: Window | None
 
 
-@dataclass(frozen=True)
-class Budget:
+@dataclass(frozen=True, repr=False)
+class Budget(HasShortRepr):
     """(ε, δ) for a whole interaction, and the rules by which questions draw on it.
 
     kind           "zcdp" (default): any mechanism, any ε per question (P10.5)
@@ -74,6 +75,8 @@ class Budget:
         total, failure = positive_number(epsilon, "epsilon"), _delta(delta)
         calendar, cap = _calendar(kind, options), options.get("cap")
         if cap is not None:
+            if not isinstance(cap, Window):
+                raise ParameterError(f"a cap is written Window(12, epsilon=4, delta=1e-6), not {cap!r}")
             cap.check(kind)
         _set_fields(self, total, failure, _build_rule(kind, total, failure, options), calendar, cap)
 
@@ -130,8 +133,8 @@ class Budget:
         return amount + periods + ("" if self.cap is None else f", {self.cap}")
 
 
-@dataclass(frozen=True)
-class Window:
+@dataclass(frozen=True, repr=False)
+class Window(HasShortRepr):
     """A cap: what any `periods` consecutive periods may cost one user together, a budget of its own (P16.3).
 
     >>> str(Window(12, epsilon=4, delta="1e-6"))

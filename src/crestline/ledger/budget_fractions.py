@@ -92,7 +92,7 @@ def epsilon_worth(budget: Budget, amount: Amount) -> float:
     return float(loss)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Remaining(Amount):
     """What is left of a budget, for people: as a part of it, worth so much ε, and how many more like the last answer.
 
@@ -117,6 +117,9 @@ class Remaining(Amount):
 
     def __hash__(self) -> int:
         return hash((self.units, self.loss, self.failure))
+
+    def _repr_html_(self) -> str:
+        return f'<p><meter max="1" value="{self.share:.4f}"></meter> {self}</p>'
 
     def __str__(self) -> str:
         text = f"{percent(self.share)} left, worth epsilon {self.epsilon:.3g}"

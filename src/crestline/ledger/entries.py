@@ -18,7 +18,17 @@ from crestline.errors import ParameterError
 from crestline.ledger.amount import Amount, fraction_text
 
 EntryKind: TypeAlias = Literal[
-    "opened", "reserved", "begun", "settled", "voided", "answered", "refused", "witnessed", "token", "session"
+    "opened",
+    "reserved",
+    "begun",
+    "settled",
+    "voided",
+    "answered",
+    "refused",
+    "cancelled",
+    "witnessed",
+    "token",
+    "session",
 ]
 
 COUNTED = ("reserved", "refused", "answered")  # the questions of an analyst, which are numbered for each analyst apart
@@ -36,6 +46,7 @@ class Entry:
 
     `sequence` counts the entries of everybody. An analyst is told `number` instead, which counts their own questions
     alone, and so tells nothing about others; what ends a question has its number. It follows from the entries before.
+    `request` is the key under which something is asked once: of an idempotent request, of a report's edition.
     """
 
     sequence: int
@@ -47,6 +58,7 @@ class Entry:
     body: str
     hash: str
     number: int | None = None
+    request: str | None = None
 
     @property
     def analyst_number(self) -> int:
@@ -96,6 +108,7 @@ class Draft:
     answer_key: str | None = None
     details: Mapping[str, Any] | None = None
     number: int | None = None
+    request: str | None = None
 
 
 def chain_entry(draft: Draft, *, sequence: int, previous: str, time: datetime) -> Entry:
@@ -111,10 +124,11 @@ def chain_entry(draft: Draft, *, sequence: int, previous: str, time: datetime) -
             "analyst": draft.analyst,
             "receipt": draft.receipt,
             "answer_key": draft.answer_key,
+            **({} if draft.request is None else {"request": draft.request}),
         }
     )
     lookup = (draft.kind, draft.dataset, draft.analyst, draft.receipt, draft.answer_key)
-    return Entry(sequence, *lookup, body, entry_hash(body), draft.number)
+    return Entry(sequence, *lookup, body, entry_hash(body), draft.number, draft.request)
 
 
 def entry_hash(body: str) -> str:

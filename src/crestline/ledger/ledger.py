@@ -5,18 +5,29 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from crestline.errors import BudgetError, BudgetMismatch, LedgerError, ParameterError
 from crestline.exact_numbers import whole_number, with_typed_dict_signature
 from crestline.guarantees.cost import Cost
+from crestline.label_text import HasShortRepr
 from crestline.ledger import balance_rules
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
 from crestline.ledger.entries import Entry, canonical_json
 from crestline.ledger.periods import PeriodCharge
-from crestline.ledger.receipt import Clock, LedgerRequest, Receipt, ReserveOptions, Settlement, StoredAnswer
+from crestline.ledger.receipt import (
+    AlreadyTakenUp,
+    Clock,
+    LedgerRequest,
+    Receipt,
+    RequestKey,
+    ReserveOptions,
+    Settlement,
+    StoredAnswer,
+)
 from crestline.ledger.verify import Verification
 from crestline.periods.calendar import Periods
 
@@ -44,7 +55,7 @@ class OpenOptions(TypedDict, total=False):
 _with_opening = with_typed_dict_signature(OpenOptions, {"clock": _utc_now, "timeout": PATIENCE})
 
 
-class Ledger:
+class Ledger(HasShortRepr):
     """What may be asked of one data set, what has been, and what it cost.
 
     Reserve before any row is read, release, then settle. A reservation that is never settled stays charged.
@@ -62,6 +73,9 @@ class Ledger:
     def __init__(self, store: Store, dataset: str) -> None:
         self._store = store
         self.dataset = dataset
+
+    def __str__(self) -> str:
+        return f"{self.dataset}, ledger {self.address}"
 
     def close(self) -> None:
         """Close the connections to the database; what was charged stays charged."""
@@ -93,8 +107,10 @@ class Ledger:
         """
         from crestline.ledger.storage.store import Store
 
-        budgets: dict[str | None, Budget] = {None: budget}
-        budgets.update({_check_name(analyst, "analyst"): own for analyst, own in (analysts or {}).items()})
+        budgets: dict[str | None, Budget] = {None: _check_budget(budget)}
+        budgets.update(
+            {_check_name(analyst, "analyst"): _check_budget(own) for analyst, own in (analysts or {}).items()}
+        )
         _check_name(dataset, "dataset")
         _check_user_name(user)
         store = _open_store(Store.create, address, **opening)
@@ -108,7 +124,8 @@ class Ledger:
 
         `clock` gives the times of entries, and `timeout` is how many seconds to wait for a lock.
         `witness` is another place, a path or an address, where the checksum of the ledger is kept: a ledger that is
-        older than its witness, such as a backup that was restored, is refused.
+        older than its witness, such as a backup that was restored, is refused. A ledger that has one is not written
+        without it. The environment variable `CRESTLINE_WITNESS` names it unless it is given.
         """
         from crestline.ledger.storage.store import Store
 
@@ -135,7 +152,7 @@ class Ledger:
     @classmethod
     def in_store(cls, store: Store, budget: Budget, *, dataset: str, user: str | None = None) -> Ledger:
         """`open_or_create` in a store that is open already."""
-        store.ensure_account(_check_name(dataset, "dataset"), budget, _check_user_name(user))
+        store.ensure_account(_check_name(dataset, "dataset"), _check_budget(budget), _check_user_name(user))
         return cls(store, dataset)
 
     @classmethod
@@ -152,7 +169,7 @@ class Ledger:
 
         From the first such budget on, named analysts without one are refused.
         """
-        self._store.open_accounts(self.dataset, {_check_name(analyst, "analyst"): budget})
+        self._store.open_accounts(self.dataset, {_check_name(analyst, "analyst"): _check_budget(budget)})
 
     @with_typed_dict_signature(ReserveOptions, {})
     def reserve(self, cost: Cost, **asking: Unpack[ReserveOptions]) -> Receipt:
@@ -188,10 +205,17 @@ class Ledger:
         return self._store.begin(number, json.loads(canonical_json(question)))
 
     def give_back(self, ahead: Entry) -> None:
-        """Void a reservation that was made ahead: taken up first, so that nobody else can ask with it meanwhile."""
-        receipt = self.begin(ahead.sequence, ahead.content["question"])
-        assert receipt is not None, "it is for its own question"
-        self.void(receipt)
+        """Void a reservation that was made ahead: taken up first, so that nobody else can ask with it meanwhile.
+        Where another process did either before, nothing happens."""
+        with suppress(AlreadyTakenUp):
+            receipt = self.begin(ahead.sequence, ahead.content["question"])
+            assert receipt is not None, "it is for its own question"
+            self.void(receipt)
+
+    @with_typed_dict_signature(ReserveOptions, {})
+    def reserve_once(self, cost: Cost, **asking: Unpack[ReserveOptions]) -> int:
+        """The number of the reservation under the key of `request`: one that was made before, or a new one."""
+        return self._store.reserve_once(self._build_request(**asking), lambda parts: (cost, None))
 
     def settle(self, receipt: Receipt, cost: Cost, *, answer: object = None) -> Amount:
         """Charge what was in fact paid, by the theorem of the mechanism, and keep the answer (plain JSON).
@@ -216,12 +240,40 @@ class Ledger:
 
     @with_typed_dict_signature(ReserveOptions, {})
     def find_or_reserve(
-        self, cost: Cost, *, usable: Callable[[object], bool] = lambda _: True, **asking: Unpack[ReserveOptions]
+        self,
+        cost: Cost,
+        *,
+        usable: Callable[[object], bool] = lambda _: True,
+        patience: float = 0.0,
+        **asking: Unpack[ReserveOptions],
     ) -> StoredAnswer | Receipt:
         """The stored answer, as `find_answer` gives it, or else a reservation, as `reserve` makes it; both in one
-        transaction, so that nobody pays for what was paid for a moment ago."""
-        found = self._store.find_or_reserve(self._build_request(**asking), lambda parts: (cost, None), usable)
+        transaction, so that nobody pays for what was paid for a moment ago.
+
+        Where the same was reserved less than `patience` seconds ago, by this process or another, its answer is waited
+        for. Under the key of `request` something is asked once: `RequestRefused` where it was another question, or
+        this one and its answer was lost.
+        """
+        order = self._build_request(**asking)
+        found = self._store.find_or_reserve(order, lambda parts: (cost, None), usable, patience)
         return found if isinstance(found, Receipt) else _stored_answer(found)
+
+    def find_request(self, request: RequestKey, patience: float = 0.0) -> StoredAnswer | None:
+        """The answer to what was asked under this key, waited for as in `find_or_reserve`; None where nothing was.
+
+        Raises:
+            RequestRefused: It is the key of another question, or of one that was charged and lost its answer.
+        """
+        found = self._store.find_request(request, patience)
+        return None if found is None else _stored_answer(found)
+
+    def note_lost(self, receipt: Receipt) -> None:
+        """Let no question of this process wait for a reservation whose question has failed; it stays charged."""
+        self._store.note_lost(receipt)
+
+    def editions(self) -> dict[str, tuple[Entry, list[Entry]]]:
+        """Reservations of editions of reports by the key of their request, and what took up or ended each."""
+        return self._store.editions(self.dataset)
 
     def find_answer(
         self,
@@ -348,11 +400,12 @@ class Ledger:
         analyst: str | None = None,
         mechanism: str | None = None,
         reach: PeriodCharge | None = None,
+        request: RequestKey | None = None,
     ) -> LedgerRequest:
         if analyst is not None:
             _check_name(analyst, "analyst")
         canonical_json(question)
-        return LedgerRequest(self.dataset, analyst, question or {}, data_version, mechanism, reach)
+        return LedgerRequest(self.dataset, analyst, question or {}, data_version, mechanism, reach, request)
 
 
 def _stored_answer(entry: Entry) -> StoredAnswer:
@@ -381,13 +434,21 @@ def _open_store(
     timeout: float = PATIENCE,
     witness: Address | None = None,
 ) -> Store:
-    return make(address, clock, timeout, witness)
+    from crestline.ledger.storage.witness import witness_address
+
+    return make(address, clock, timeout, witness_address(witness))
 
 
 def _check_user_name(user: str | None) -> str | None:
     if user is not None and (not isinstance(user, str) or not user):
         raise ParameterError("user must name the column that holds the user")
     return user
+
+
+def _check_budget(budget: Budget) -> Budget:
+    if not isinstance(budget, Budget):
+        raise ParameterError(f"a budget is written Budget(epsilon=2, delta=1e-7), not {budget!r}")
+    return budget
 
 
 def _check_name(name: str, what: str) -> str:

@@ -5,15 +5,46 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
 
-from crestline.errors import BudgetExhausted
+from crestline.errors import BudgetExhausted, LedgerError
 from crestline.ledger.amount import Amount
 from crestline.ledger.balance_rules import Balance
 from crestline.ledger.entries import Draft, Entry, answer_key
 from crestline.ledger.periods import PeriodCharge
 
 Clock: TypeAlias = Callable[[], datetime]
+
+
+RequestProblem: TypeAlias = Literal["conflict", "unfinished", "cancelled"]
+
+
+@dataclass(frozen=True)
+class RequestKey:
+    """What is asked once, by all processes on all hosts: `key` names it, `asked` identifies what is asked under it."""
+
+    key: str
+    asked: str = ""
+
+
+class AlreadyTakenUp(LedgerError):
+    """A reservation made ahead was taken up, or given back, by another process."""
+
+
+class RequestRefused(LedgerError):
+    """A key that cannot be asked under: it is another question's, or that of a request that has not ended (or not
+    yet), or that was cancelled. `why` says which; nothing was charged."""
+
+    def __init__(self, why: RequestProblem) -> None:
+        super().__init__(f"the key of this request cannot be used: {_PROBLEMS[why]}")
+        self.why: RequestProblem = why
+
+
+_PROBLEMS: dict[RequestProblem, str] = {
+    "conflict": "it was used for another question",
+    "unfinished": "its question was charged and has no answer yet, or lost it",
+    "cancelled": "it was cancelled before it was charged",
+}
 
 
 class ReserveOptions(TypedDict, total=False):
@@ -24,6 +55,7 @@ class ReserveOptions(TypedDict, total=False):
     analyst: str | None
     mechanism: str | None
     reach: PeriodCharge | None
+    request: RequestKey | None
 
 
 @dataclass(frozen=True)
@@ -36,6 +68,7 @@ class LedgerRequest:
     data_version: str | None
     mechanism: str | None
     reach: PeriodCharge | None = None  # which periods, where the budget is by period
+    request: RequestKey | None = None  # where it is asked once
 
     def answer_key(self, owner: str | None) -> str | None:
         """Where the answer is found again; `owner` is the analyst who pays for it from a budget of their own."""
@@ -50,7 +83,8 @@ class LedgerRequest:
         """What the entry of a reservation or a refusal says about the question; `k` where the ledger chose it."""
         largest = {} if k is None else {"k": k}
         asked = {"question": self.question, "data_version": self.data_version, "mechanism": self.mechanism}
-        return {**asked, **largest, **({} if self.reach is None else {"periods": self.reach.to_json()})}
+        once = {} if self.request is None else {"asked": self.request.asked}
+        return {**asked, **largest, **once, **({} if self.reach is None else {"periods": self.reach.to_json()})}
 
     def refusal_draft(self, refusal: BudgetExhausted) -> Draft:
         """The entry that says that the cost did not fit."""

@@ -49,20 +49,21 @@ def verify(
     entries: Iterable[Entry], length: int, head: str, balances: Balances, users: Users, checksum: str | None = None
 ) -> Verification:
     """Check all entries in order against the head row, the stored balances and users, and a checksum kept elsewhere."""
-    audit = _ChainAudit(_read_checksum(checksum))
+    audit = ChainAudit(checksum)
     for entry in entries:
         audit.check_entry(entry)
-    audit.close(length, head, balances, users)
-    return Verification(tuple(audit.findings), audit.count, f"{length}:{head}", audit.backwards)
+    return audit.close(length, head, balances, users)
 
 
-class _ChainAudit:
-    def __init__(self, checksum: tuple[int, str] | None) -> None:
+class ChainAudit:
+    """A check of all entries in order, which can be put down as text after any of them, and taken up there again."""
+
+    def __init__(self, checksum: str | None = None) -> None:
         self.findings: list[str] = []
         self.count = 0
         self.backwards = 0
-        self._checksum = checksum
-        self._met = checksum is None or checksum == (0, GENESIS)
+        self._checksum = _read_checksum(checksum)
+        self._met = self._checksum in (None, (0, GENESIS))
         self._sequence = 0
         self._hash = GENESIS
         self._time = ""
@@ -83,8 +84,29 @@ class _ChainAudit:
             self._met = True
         self._hash = entry.hash
 
-    def close(self, length: int, head: str, balances: Balances, users: Users) -> None:
-        """Once all entries were taken, hold them against the head row, the stored balances and the stored users."""
+    @property
+    def length(self) -> int:
+        """The number of the last entry that was checked."""
+        return self._sequence
+
+    def to_text(self) -> str:
+        """What was found out up to here, where nothing is wrong so far."""
+        assert not self.findings, "only a prefix that holds is worth remembering"
+        chain = [self._sequence, self._hash, self._time, self.backwards]
+        return canonical_json({"chain": chain, "numbers": self._numbers.to_json(), "replay": self._replay.to_json()})
+
+    @classmethod
+    def from_text(cls, text: str) -> ChainAudit:
+        """The check that was put down."""
+        value, audit = json.loads(text), cls()
+        audit._sequence, audit._hash, audit._time, audit.backwards = value["chain"]
+        audit.count = audit._sequence
+        audit._numbers = _AnalystNumbers.from_json(value["numbers"])
+        audit._replay = _Replay.from_json(value["replay"])
+        return audit
+
+    def close(self, length: int, head: str, balances: Balances, users: Users) -> Verification:
+        """What was found, once all entries were taken and held against the head row, the stored balances and users."""
         if self._sequence < length:
             self.findings.append(f"{_missing_entries_text(self._sequence + 1, length)} missing at the end; removed")
         elif self._sequence > length:
@@ -101,6 +123,7 @@ class _ChainAudit:
         for dataset in sorted({*users, *self._replay.users}):
             if users.get(dataset) != self._replay.users.get(dataset):
                 self.findings.append(f"data set {dataset!r}: the stored user column is not the one its entries fix")
+        return Verification(tuple(self.findings), self.count, f"{length}:{head}", self.backwards)
 
     def _check_link(self, entry: Entry) -> None:
         if entry.sequence != self._sequence + 1:
@@ -113,7 +136,8 @@ class _ChainAudit:
                 f"entry {entry.sequence}: it does not follow the one before it; removed, moved or edited"
             )
         number = self._numbers.next_number(content)
-        if entry.number != number or any(content[name] != getattr(entry, name) for name in _KEPT_TWICE):
+        columns = all(content[name] == getattr(entry, name) for name in _KEPT_TWICE)
+        if entry.number != number or content.get("request") != entry.request or not columns:
             self.findings.append(f"entry {entry.sequence}: its columns do not match its text; they were edited")
         self.backwards += content["time"] < self._time
         self._time = content["time"]
@@ -126,6 +150,17 @@ class _AnalystNumbers:
     def __init__(self) -> None:
         self._asked: Counter[str] = Counter()
         self._open: dict[int, int] = {}
+
+    def to_json(self) -> list[object]:
+        """The numbers so far."""
+        return [dict(self._asked), list(self._open.items())]
+
+    @classmethod
+    def from_json(cls, value: list[Any]) -> _AnalystNumbers:
+        """What `to_json` wrote."""
+        numbers = cls()
+        numbers._asked, numbers._open = Counter(value[0]), dict(map(tuple, value[1]))
+        return numbers
 
     def next_number(self, content: dict[str, Any]) -> int | None:
         """The number of the next entry: it counts its analyst's questions, or is that of the question it ends."""
@@ -148,6 +183,41 @@ class _Replay:
         self._held: dict[int, list[tuple[Key, Amount, int]]] = {}
         self._ahead: set[int] = set()  # reservations that were made ahead and are not taken up
 
+    def to_json(self) -> dict[str, object]:
+        """Everything that the entries so far add up to."""
+        budgets: dict[str, int] = {}
+        balances = []
+        for key, one in self.balances.items():
+            budget = budgets.setdefault(canonical_json(one.budget.to_json()), len(budgets))
+            balances.append([*key, budget, one.settled.to_json(), one.held.to_json()])
+        held = [
+            [number, [[*key, amount.to_json(), times] for key, amount, times in charged]]
+            for number, charged in self._held.items()
+        ]
+        return {
+            "budgets": list(budgets),
+            "balances": balances,
+            "users": self.users,
+            "held": held,
+            "ahead": sorted(self._ahead),
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> _Replay:
+        """What `to_json` wrote."""
+        replay, budgets = cls(), [Budget.from_json(json.loads(text)) for text in value["budgets"]]
+        for *key, budget, settled, held in value["balances"]:
+            whole = budgets[budget]
+            amounts = (Amount.from_json(one, whole.limit.units) for one in (settled, held))
+            replay.balances[_key(key)] = Balance(whole, *amounts)
+        for number, charged in value["held"]:
+            replay._held[number] = [
+                (_key(key), Amount.from_json(amount, replay.balances[_key(key)].budget.limit.units), times)
+                for *key, amount, times in charged
+            ]
+        replay.users, replay._ahead = value["users"], set(value["ahead"])
+        return replay
+
     def apply_entry(self, content: dict[str, Any]) -> list[str]:
         """Charge what an entry says, and say what the rules would not have allowed."""
         if content["kind"] == "opened":
@@ -160,7 +230,7 @@ class _Replay:
             return self._replay_taken_up(content["receipt"])
         return (
             []
-            if content["kind"] in ("answered", "refused", "witnessed", "token", "session")
+            if content["kind"] in ("answered", "refused", "cancelled", "witnessed", "token", "session")
             else ["its kind is not known"]
         )
 
@@ -240,6 +310,11 @@ class _Replay:
         amount = Amount.from_json(exact, self.balances[key].budget.limit.units)
         assert canonical_json(amount.to_json()) == canonical_json(exact), "an amount is not in its one spelling"
         return amount
+
+
+def _key(parts: list[Any]) -> Key:
+    dataset, analyst, period, span = parts
+    return dataset, analyst, period, span
 
 
 def _is_valid_payment(paid: Amount, held: Amount) -> bool:

@@ -19,7 +19,7 @@ from crestline.prepare.auto_rules import best_rule
 from crestline.question import Question
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """Forecast of each mechanism for one question.
 
@@ -46,6 +46,9 @@ class Plan:
         from crestline.plan.printing import to_text
 
         return to_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Plan: {self.question.words()}: {self.advice}>"
 
     def _repr_html_(self) -> str:
         from crestline.plan.printing import to_html

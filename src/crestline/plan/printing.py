@@ -58,6 +58,11 @@ def plan_cells(row: Forecast, *, plain: bool = False) -> dict[str, Any]:
     return {"mechanism": row.mechanism, "k_bar": seen, "output": row.output, **values}
 
 
+def csv_rows(plan: Plan) -> tuple[list[str], list[list[Any]]]:
+    """Heads and rows of CSV, with plain numbers."""
+    return list(COLUMNS), [[plan_cells(row, plain=True)[name] for name in COLUMNS] for row in plan.rows]
+
+
 def _rows(plan: Plan) -> list[list[str]]:
     cells = map(plan_cells, plan.rows)
     return [[str(row[name]) for name in COLUMNS] for row in cells]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any, TypeAlias, cast
 
 from crestline.errors import CrestlineError, ParameterError
 from crestline.ledger.budget import Budget
-from crestline.prepare import Prepared, prepare
-from crestline.price.price import Charge, Payers, Price, price, sum_charges
+from crestline.ledger.ledger import Ledger
+from crestline.periods.requested import resolve_periods
+from crestline.prepare import Prepared, period_charge_of, prepare
+from crestline.price.price import Charge, Payers, Price, paying_accounts, price, sum_charges
 from crestline.question import AUTO, Question, QuestionFields
 from crestline.question_fields import FIELDS
 
@@ -110,6 +113,19 @@ def parse_question(given: Mapping[str, Any]) -> BatchQuestion:
         raise ParameterError("in a file of questions a mechanism is given by its name")
     fields = {name: FIELDS[name].parse(value) for name, value in found.items() if name in FIELDS}
     return BatchQuestion(Question.from_fields(cast(QuestionFields, fields)), found.get("analyst"), found, fields)
+
+
+def payers_in_ledger(ledger: Ledger) -> PayersOf:
+    """Function from a question to the accounts that pay, read once for each analyst and each set of periods."""
+    read = cache(lambda analyst, reach: paying_accounts(ledger, analyst, reach))
+    return lambda posed: read(posed.analyst, period_charge_of(posed.question))
+
+
+def with_periods(posed: BatchQuestion, ledger: Ledger) -> BatchQuestion:
+    """The question with its periods resolved by the clock of the ledger."""
+    calendar = ledger.payers(posed.analyst)[-1].balance.budget.calendar
+    period = resolve_periods(posed.question.period, calendar, ledger.now())
+    return replace(posed, question=replace(posed.question, period=period))
 
 
 def _line(number: int, posed: BatchQuestion, payers_of: PayersOf) -> PricedQuestion:

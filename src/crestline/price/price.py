@@ -15,6 +15,7 @@ from crestline.answer.answer import Choice
 from crestline.answer.warnings import delta_warnings
 from crestline.exact_numbers import percent
 from crestline.guarantees.guarantee import Guarantee
+from crestline.label_text import HasShortRepr
 from crestline.ledger.amount import Amount, round_up_if_too_long, zero_amount
 from crestline.ledger.balance_rules import Balance
 from crestline.ledger.budget import Budget
@@ -46,8 +47,8 @@ class PayingAccount(NamedTuple):
 Payers: TypeAlias = Sequence[PayingAccount]  # the data set's account is the first
 
 
-@dataclass(frozen=True)
-class Charge:
+@dataclass(frozen=True, repr=False)
+class Charge(HasShortRepr):
     """What one account would pay, in the units of its budget.
 
     Attributes:
@@ -101,8 +102,8 @@ class Charge:
         )
 
 
-@dataclass(frozen=True)
-class Price:
+@dataclass(frozen=True, repr=False)
+class Price(HasShortRepr):
     """Price of one question.
 
     Attributes:

@@ -6,21 +6,23 @@ name of the report and the period, so a report that runs again serves stored ans
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+from crestline import payment
 from crestline.answer.answer import Answer
 from crestline.answer.count_intervals import Interval
-from crestline.ask import ask, reservation_for_question, reserve_ahead
+from crestline.ask import ask, is_reserved_for, reserve_ahead
 from crestline.errors import BudgetExhausted, ParameterError, QuestionError, SourceError
 from crestline.exact_numbers import whole_number
 from crestline.histogram.label_order import Label
 from crestline.ledger.balance_rules import cost_fits
-from crestline.ledger.entries import Entry
+from crestline.ledger.entries import Entry, canonical_json
 from crestline.ledger.ledger import Ledger
+from crestline.ledger.receipt import RequestKey, RequestRefused
 from crestline.periods.calendar import KINDS, Calendar, first_day, label_days, period_index, period_label
 from crestline.prepare import Prepared, prepare
 from crestline.question import Question
@@ -97,6 +99,10 @@ class Report:
     def version(self, label: str) -> str:
         """Data version under which the answer of a period is stored: a public label, which depends on no row."""
         return f"{_VERSION}{self.name} {label}"
+
+    def request(self, ledger: Ledger, label: str) -> RequestKey:
+        """Key under which a period is asked once, by all processes on all hosts."""
+        return RequestKey(_VERSION + canonical_json([ledger.dataset, self.name, label]))
 
 
 @dataclass(frozen=True)
@@ -196,21 +202,22 @@ def run_report(report: Report, *, source: Source, ledger: Ledger, entropy: Entro
     if budget.calendar is None:
         raise QuestionError("a report needs a budget by period, such as per='week', time='day': its periods pay")
     report.check(budget.calendar)
-    known, asking_with = _previous_questions(ledger), _ReportRunner(report, source, ledger, entropy)
+    known, asking_with = ledger.editions(), _ReportRunner(report, source, ledger, entropy)
     editions: list[Edition] = []
     asked = 0
     for label in report.due_periods(budget.calendar, now):
-        number = known.taken.get(report.version(label))
-        if number is not None:
-            editions.append(_edition_from_ledger(ledger, label, number))
+        claim = known.get(report.request(ledger, label).key)
+        if claim is not None and not _is_ahead(*claim):
+            editions.append(_edition_from_ledger(ledger, label, report))
         elif asking:
-            editions.append(asking_with.ask_edition(label, known.ahead.get(report.version(label))))
-            asked += editions[-1].answer is not None
+            editions.append(asking_with.ask_edition(label, None if claim is None else claim[0]))
+            asked += editions[-1].answer is not None and not editions[-1].answer.stored
         else:
             editions.append(Edition(label, "missed", reason="not asked yet"))
     ahead = []
     for label in report.coming_periods(budget.calendar, now):
-        held = known.ahead.get(report.version(label))
+        claim = known.get(report.request(ledger, label).key)
+        held = claim[0] if claim is not None and _is_ahead(*claim) else None
         seen = ReservedPeriod(label, held is not None, "" if held else "not reserved yet")
         ahead.append(asking_with.reserve_period(label, held) if asking else seen)
     return ReportRun(report, tuple(editions), asked, tuple(ahead))
@@ -219,45 +226,30 @@ def run_report(report: Report, *, source: Source, ledger: Ledger, entropy: Entro
 def give_back_others(ledger: Ledger, names: Collection[str]) -> list[str]:
     """Give back what is reserved ahead for reports with other names, and return the data versions concerned."""
     versions = []
-    for entry in ledger.reserved_ahead():
+    for entry, following in ledger.editions().values():
         version = str(entry.content["data_version"])
         name = version.removeprefix(_VERSION).rpartition(" ")[0]
-        if version.startswith(_VERSION) and name not in names:
+        if _is_ahead(entry, following) and name not in names:
             ledger.give_back(entry)
             versions.append(version)
     return versions
 
 
-@dataclass(frozen=True)
-class _PreviousQuestions:
-    """Questions in the ledger, by data version: receipts of those asked, answered or not, and reservations ahead."""
-
-    taken: Mapping[str, int]
-    ahead: Mapping[str, Entry]
+def _is_ahead(reserved: Entry, following: list[Entry]) -> bool:
+    """Whether a reservation was made ahead, and its question was not begun."""
+    return reserved.is_reserved_ahead and not following
 
 
-def _previous_questions(ledger: Ledger) -> _PreviousQuestions:
-    """Questions in the ledger; one that was reserved is not asked again, unless it was given back as never sent."""
-    entries = ledger.history()
-    begun = {entry.receipt for entry in entries if entry.kind in ("begun", "settled")}
-    unsent = {entry.receipt for entry in entries if entry.kind == "voided"}
-    taken: dict[str, int] = {}
-    ahead: dict[str, Entry] = {}
-    for entry in entries:
-        if entry.kind == "reserved" and entry.sequence not in unsent:
-            version = str(entry.content["data_version"])
-            if entry.is_reserved_ahead and entry.sequence not in begun:
-                ahead[version] = entry
-            else:
-                taken[version] = entry.sequence
-    return _PreviousQuestions(taken, ahead)
+def _edition_from_ledger(ledger: Ledger, label: str, report: Report) -> Edition:
+    """Edition of a question that was asked before, by any process; missed if it has no answer.
 
-
-def _edition_from_ledger(ledger: Ledger, label: str, number: int) -> Edition:
-    """Edition of a question that was asked before; missed if it has no answer."""
-    found = ledger.answer(number)
-    if found is None:
+    One that was reserved a moment ago may be about to be answered elsewhere: it is waited for.
+    """
+    try:
+        found = ledger.find_request(report.request(ledger, label), payment.LONGEST_WAIT)
+    except RequestRefused:
         return Edition(label, "missed", reason="charged, and lost before it was answered; it is not asked again")
+    assert found is not None, "a question that was begun is not given back"
     return _edition_of_answer(label, Answer.from_dict(found.answer))
 
 
@@ -277,15 +269,17 @@ class _ReportRunner:
         """
         try:
             prepared = self._prepare_period(label)
-            reserved = self._reservation_for(label, prepared, reservation)
+            self._give_back_other(label, prepared, reservation)
             answer = ask(
                 prepared,
                 source=self.source,
                 entropy=self.entropy,
                 ledger=self.ledger,
                 version=self.report.version(label),
-                reserved=reserved,
+                request=self.report.request(self.ledger, label),
             )
+        except RequestRefused:
+            return _edition_from_ledger(self.ledger, label, self.report)
         except (BudgetExhausted, SourceError) as error:
             return Edition(label, "missed", reason=str(error))
         return _edition_of_answer(label, answer)
@@ -296,7 +290,7 @@ class _ReportRunner:
         A cost that does not fit is not submitted to the ledger, so that it records no refusal.
         """
         prepared = self._prepare_period(label)
-        if self._reservation_for(label, prepared, reservation) is not None:
+        if self._give_back_other(label, prepared, reservation):
             return ReservedPeriod(label, True)
         if not all(
             cost_fits(part.account.balance, prepared.cost, part.times)
@@ -304,16 +298,24 @@ class _ReportRunner:
         ):
             return ReservedPeriod(label, False, "not enough is left of this period's budget")
         reserve_ahead(
-            prepared, source=self.source, entropy=self.entropy, ledger=self.ledger, version=self.report.version(label)
+            prepared,
+            source=self.source,
+            entropy=self.entropy,
+            ledger=self.ledger,
+            version=self.report.version(label),
+            request=self.report.request(self.ledger, label),
         )
         return ReservedPeriod(label, True)
 
-    def _reservation_for(self, label: str, prepared: Prepared, reservation: Entry | None) -> int | None:
-        """Number of the reservation made ahead, if it is for this period's question."""
+    def _give_back_other(self, label: str, prepared: Prepared, reservation: Entry | None) -> bool:
+        """Whether a reservation was made ahead for this period's question; one for another question is given back."""
+        if reservation is None:
+            return False
         version = self.report.version(label)
-        return reservation_for_question(
-            reservation, prepared, source=self.source, entropy=self.entropy, ledger=self.ledger, version=version
-        )
+        if is_reserved_for(reservation, prepared, source=self.source, entropy=self.entropy, version=version):
+            return True
+        self.ledger.give_back(reservation)
+        return False
 
     def _prepare_period(self, label: str) -> Prepared:
         """The report's question for a period, with its mechanism."""

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import warnings
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -32,6 +33,7 @@ _OWN_EXTRAS = {
     "clickhouse": "crestline[clickhouse]",
 }
 _CONNECT_SECONDS = 10
+_SHOWN_TABLES = 10  # of those that a message names
 _MYSQL_READS = "SET SESSION TRANSACTION READ ONLY"
 # What servers and drivers say when they do not let somebody in, and what that means; their own words are not repeated.
 _REASONS = (
@@ -63,8 +65,23 @@ def _find_table_or_refuse(engine: Engine, table: str) -> Expression:
     dialect(name_of(engine)).check_connection(engine)  # before anything is asked
     found = _find_table(engine, table)
     if found is None:
-        raise QuestionError(f"there is no table {table!r} that this connection may read; give its name, or schema.name")
+        raise QuestionError(
+            f"there is no table {table!r} that this connection may read; {_suggest_table(engine, table)}"
+        )
     return found
+
+
+def _suggest_table(engine: Engine, table: str) -> str:
+    """The table that was meant, or the names of some that there are; names of tables are part of the schema."""
+    try:
+        names = sorted(engine.list_tables())
+    except Exception:  # an engine that cannot list them
+        names = []
+    close = get_close_matches(table, names, 1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    shown = ", ".join(names[:_SHOWN_TABLES]) + (", …" if len(names) > _SHOWN_TABLES else "")
+    return f"there are: {shown}" if names else "give its name, or schema.name"
 
 
 def connection_source(given: Driver, table: str | None, timeout: float) -> TableSource:

@@ -1,16 +1,16 @@
-"""From the tree of a SELECT to the fields of a question.
+"""From the tree of a SELECT to what it asks for.
 
-A query is read from the inside out into two shapes: rows of the table with a filter, and groups with one measure. Every
-query around groups only renames, sorts, cuts or keeps ranks.
+A query is read from the inside out: rows of the table with a filter, then groups with one measure. Every query around
+groups only renames, sorts, cuts or keeps ranks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from crestline.sql_questions.labels import LabelExpression, Scope, find_name, read_label, write_condition, write_name
+from crestline.sql_questions.labels import LabelExpression, find_name, read_label, write_condition, write_name
 from crestline.sql_questions.refusals import (
     GROUPING,
     NO_SUCH_COLUMN,
@@ -24,22 +24,16 @@ from crestline.sql_questions.refusals import (
 )
 
 if TYPE_CHECKING:
-    from sqlglot.exp import Expression as Node
+    from sqlglot.expressions import Column, Select, Table, Window
+    from sqlglot.expressions import Expr as Node
 
-_PARTS = {
-    "expressions",
-    "from_",
-    "where",
-    "group",
-    "having",
-    "order",
-    "limit",
-    "offset",
-    "qualify",
-    "with_",
-    "distinct",
-}
 COUNTS_USERS = "counts users, not rows"
+_READ = (
+    *("expressions", "from_", "where", "group", "having", "order", "limit", "offset", "qualify", "with_", "distinct"),
+)
+_POPULAR = (
+    "ask for the most popular values of a column: GROUP BY the column ORDER BY COUNT(DISTINCT the user) DESC LIMIT 10"
+)
 
 
 @dataclass(frozen=True)
@@ -57,6 +51,13 @@ class SqlTable:
     name: str | None = None
     columns: Sequence[str] | None = None
     clips: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class User:
+    """The column that holds the user, under the name of the table."""
+
+    name: str
 
 
 @dataclass(frozen=True)
@@ -81,51 +82,138 @@ class Rank:
     partition: tuple[LabelExpression, ...]
 
 
-Output: TypeAlias = LabelExpression | Measure | Rank
+Output: TypeAlias = LabelExpression | User | Measure | Rank
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows of the table, and the conditions that they meet."""
-
-    scope: Scope
-    conditions: tuple[str, ...] = ()
-    never: bool = False
-
-
-@dataclass(frozen=True)
-class Groups:
-    """Groups of rows with one measure.
+class Query:
+    """What a SELECT has read, with the queries inside it.
 
     Attributes:
-        rows: What is grouped.
-        outputs: The selected columns by name, in order.
-        labels: What rows are grouped by.
+        table: What may be named.
+        qualifiers: Lower-case names of the table, or of the inner query.
+        names: What its columns are, by name and in order; None: the columns of the table.
+        conditions: Filters on rows.
+        never: Whether no row can be in the result.
+        labels: What rows are grouped by; None: they are not grouped.
         measure: The number, if it is used at all.
-        rank: Partition of the ranks that are kept, and how many of them; None: there is no such condition.
+        rank: The ranks that are kept, and how many of them.
         ordered: Whether the highest measure comes first.
-        sort: Names of outputs to sort by in the end, each with whether it descends.
+        sort: Columns to sort by in the end, each with whether it descends.
         k: Most items wanted; None: as many as can be named.
         limit: Most rows of the result.
     """
 
-    rows: Rows
-    outputs: Mapping[str, Output]
-    labels: tuple[LabelExpression, ...]
-    measure: Measure | None
+    table: SqlTable
+    qualifiers: frozenset[str] = frozenset()
+    names: Mapping[str, Output] | None = None
+    conditions: tuple[str, ...] = ()
+    never: bool = False
+    labels: tuple[LabelExpression, ...] | None = None
+    measure: Measure | None = None
     rank: tuple[Rank, int] | None = None
     ordered: bool = False
-    sort: tuple[tuple[str, bool], ...] = ()
+    sort: tuple[tuple[Output, bool], ...] = ()
     k: int | None = None
     limit: int | None = None
-    never: bool = field(default=False)
+
+    def find(self, name: str, *, quoted: bool = False) -> str | None:
+        """The column that a name means; None where there is none, or it is not known here."""
+        known = (*(self.table.columns or ()), self.table.user) if self.names is None else tuple(self.names)
+        return find_name(name, dict.fromkeys(known), quoted=quoted)
+
+    def resolve(self, node: Column) -> Output:
+        """What a column is."""
+        if node.table and node.table.lower() not in self.qualifiers:
+            raise SqlError(NO_SUCH_TABLE, f"there is no table {node.table!r} in this query")
+        name = self.find(node.name, quoted=bool(node.this.args.get("quoted")))
+        if name is None and (self.names is not None or self.table.columns is not None):
+            known = ", ".join(self.names or sorted(self.table.columns or ()))
+            raise SqlError(NO_SUCH_COLUMN, f"there is no column {node.name!r}; columns are: {known}")
+        name = str(node.name) if name is None else name
+        if self.names is not None:
+            return self.names[name]
+        return User(name) if name == self.table.user else LabelExpression((name,))
+
+    def label_of(self, node: Column) -> LabelExpression:
+        """The label that a column is."""
+        found = self.resolve(node)
+        if isinstance(found, User):
+            raise _user_error(found.name)
+        if not isinstance(found, LabelExpression):
+            raise not_supported(node, "it is a number of the inner query, and no label")
+        return found
+
+    def is_user(self, node: Node | None) -> bool:
+        """Whether a node is the column that holds the user."""
+        from sqlglot import exp
+
+        node = None if node is None else node.unnest()
+        if not isinstance(node, exp.Column) or self.find(node.name) is None:
+            return False
+        return isinstance(self.resolve(node), User)
+
+    def read(self, node: Node) -> Output:
+        """What stands in a SELECT, an ORDER BY or a condition on groups, over this query."""
+        from sqlglot import exp
+
+        node = node.unnest()
+        if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+            return self.resolve(node)
+        if isinstance(node, exp.Window):
+            return self._read_rank(node)
+        if self.labels is not None:
+            names = ", ".join(self.names or ())
+            raise SqlError(
+                NO_SUCH_COLUMN, f"{node.sql()!r}: the inner query has {names}; outside it, columns are only renamed, "
+                "sorted and cut",
+            )  # fmt: skip
+        if isinstance(node, exp.Cast) and node.find(exp.AggFunc) is not None:
+            return self.read(node.this)
+        return (
+            self._read_measure(node) if isinstance(node, exp.AggFunc | exp.Filter) else read_label(node, self.label_of)
+        )
+
+    def _read_rank(self, node: Window) -> Rank:
+        """`ROW_NUMBER()` by the measure, the highest first; other window functions are refused."""
+        from sqlglot import exp
+
+        order = node.args.get("order")
+        first = order.expressions[0] if order is not None else None
+        by_number = first is not None and first.args.get("desc") and isinstance(self.read(first.this), Measure)
+        if not isinstance(node.this, exp.RowNumber) or node.args.get("spec") or not by_number:
+            raise not_supported(node, "ranks are ROW_NUMBER() OVER (PARTITION BY … ORDER BY the number DESC)")
+        return Rank(tuple(read_label(one, self.label_of) for one in node.args.get("partition_by") or ()))
+
+    def _read_measure(self, node: Node) -> Measure:
+        """The number of users, or a sum."""
+        from sqlglot import exp
+
+        inner = None if node.this is None else node.this.unnest()
+        if isinstance(node, exp.Count) and isinstance(inner, exp.Distinct):
+            if len(inner.expressions) == 1 and self.is_user(inner.expressions[0]):
+                return Measure()
+        elif isinstance(node, exp.Count) and (isinstance(inner, exp.Star | exp.Literal) or self.is_user(inner)):
+            return Measure(note=COUNTS_USERS)
+        elif isinstance(node, exp.ApproxDistinct) and self.is_user(inner):
+            return Measure()
+        elif isinstance(node, exp.Sum) and whole_number(inner) == 1:
+            return Measure(note=COUNTS_USERS)
+        elif isinstance(node, exp.Sum) and isinstance(inner, exp.Column) and not self.is_user(inner):
+            column = self.label_of(inner).columns[0]
+            return Measure(score=f"sum({write_name(column)})", column=column)
+        elif isinstance(node, exp.Avg):
+            raise not_supported(
+                node, "no low and high are stated for its values, and without them one user could decide an average; "
+                "ask for COUNT(DISTINCT the user) or a sum",
+            )  # fmt: skip
+        raise not_supported(
+            node, f"items are ranked by COUNT(DISTINCT {self.table.user}), or by the SUM of a column with clip"
+        )
 
 
-Shape: TypeAlias = Rows | Groups
-
-
-def read_query(node: Node, table: SqlTable, known: Mapping[str, Shape] | None = None) -> Shape:
-    """The shape of a SELECT.
+def read_query(node: Node, table: SqlTable, known: Mapping[str, Query] | None = None) -> Query:
+    """What a SELECT asks for; `known` has the queries of WITH by name.
 
     Raises:
         SqlError: The query is no question.
@@ -137,81 +225,77 @@ def read_query(node: Node, table: SqlTable, known: Mapping[str, Shape] | None = 
     if not isinstance(node, exp.Select):
         raise not_supported(node, "a question is one SELECT from one table")
     _refuse_parts(node)
-    names = dict(known or {})
+    queries = dict(known or {})
     for part in node.ctes:
-        names[part.alias.lower()] = read_query(part.this, table, names)
-    source = _read_source(node, table, names)
-    if isinstance(source, Groups):
-        return _read_outer(node, source)
-    rows = _filter_rows(node, source)
-    if node.args.get("group") is None and not _has_measure(node):
-        return _project_rows(node, rows)
-    return _read_groups(node, rows)
+        queries[part.alias.lower()] = read_query(part.this, table, queries)
+    inner = _read_source(node, table, queries)
+    grouped, has_measure = node.args.get("group"), any(one.find(exp.AggFunc) is not None for one in node.expressions)
+    if inner.labels is not None and (grouped is not None or has_measure):
+        raise not_supported(node, "what was grouped is not grouped again")
+    inner = inner if inner.labels is not None else _filter_rows(node, inner)
+    if inner.labels is None and (grouped is not None or has_measure):
+        return _finish(node, inner, _group(node, inner))
+    outer = _project(node, inner)
+    return _finish(node, inner, outer) if inner.labels is not None else _refuse_order(node, outer)
 
 
-def _refuse_parts(node: Node) -> None:
+def _user_error(name: str) -> SqlError:
+    return SqlError(
+        NOT_PERMITTED, f"{name!r} holds the user, whose presence is hidden: it is counted with COUNT(DISTINCT {name}) "
+        "and cannot be selected, grouped by or filtered",
+    )  # fmt: skip
+
+
+def rows_error() -> SqlError:
+    """The error for a query that asks for rows."""
+    return SqlError(NOT_PERMITTED, f"rows are not shown, each of them is one user's own; {_POPULAR}")
+
+
+def _refuse_parts(node: Select) -> None:
+    for name in ("joins", "laterals"):
+        if node.args.get(name):
+            part = node.args[name][0].sql()
+            raise SqlError(NOT_SUPPORTED, f"{part!r}: a join is not read from SQL; ask a view that joins the tables")
     for name, value in node.args.items():
-        if not value or name in _PARTS:
-            continue
-        if name in ("joins", "laterals"):
-            part = value[0]
-            raise SqlError(
-                NOT_SUPPORTED, f"{part.sql()!r}: a join is not read from SQL; ask a view that joins the tables"
-            )
-        raise SqlError(NOT_SUPPORTED, f"a query with {name.strip('_').upper()} cannot be answered: leave it out")
+        if value and name not in _READ:
+            raise SqlError(NOT_SUPPORTED, f"a query with {name.strip('_').upper()} cannot be answered: leave it out")
     if node.args.get("distinct"):
-        raise SqlError(
-            NOT_PERMITTED,
-            "SELECT DISTINCT asks for a list of values, each of which may be one user's own; ask for the most popular "
-            "ones: GROUP BY the column ORDER BY COUNT(DISTINCT the user) DESC LIMIT 10",
-        )
+        advice = f"SELECT DISTINCT asks for a list of values, each of which may be one user's own; {_POPULAR}"
+        raise SqlError(NOT_PERMITTED, advice)
     offset = node.args.get("offset")
     if offset is not None and whole_number(offset.expression) != 0:
         raise not_supported(offset, "the answer begins with the first item; leave OFFSET out")
 
 
-def _read_source(node: Node, table: SqlTable, names: Mapping[str, Shape]) -> Shape:
+def _read_source(node: Select, table: SqlTable, queries: Mapping[str, Query]) -> Query:
     """The table, the named query or the inner query after FROM."""
     from sqlglot import exp
 
     source = node.args.get("from_")
     if source is None:
         raise SqlError(NO_SUCH_TABLE, "the query names no table")
-    inner, alias = source.this, source.this.alias.lower()
-    if isinstance(inner, exp.Subquery):
-        shape = read_query(inner, table, names)
-    elif isinstance(inner, exp.Table) and not inner.db and inner.name.lower() in names:
-        shape = names[inner.name.lower()]
-        alias = alias or inner.name.lower()
-    elif isinstance(inner, exp.Table) and isinstance(inner.this, exp.Identifier):
-        return _table_rows(inner, table)
-    else:
+    inner = source.this
+    is_table = isinstance(inner, exp.Table) and isinstance(inner.this, exp.Identifier)
+    if not is_table and not isinstance(inner, exp.Subquery):
         raise not_supported(inner, "a question is about one table")
-    _refuse_table_parts(inner)
-    if isinstance(shape, Rows):
-        return replace(shape, scope=replace(shape.scope, qualifiers=frozenset({alias} if alias else ())))
-    return shape
+    for name, value in inner.args.items():
+        if value and name not in ("this", "db", "catalog", "alias", "with_"):
+            raise not_supported(inner, f"leave {name.upper()} out")
+    if inner.args.get("alias") is not None and inner.args["alias"].args.get("columns"):
+        raise not_supported(inner, "name columns with AS in the SELECT")
+    name = inner.name.lower() if is_table else ""
+    if not is_table:
+        found = read_query(inner, table, queries)
+    elif name in queries and not inner.db:
+        found = queries[name]
+    elif inner.catalog or (table.name is not None and not _is_named(inner, table.name)):
+        raise SqlError(NO_SUCH_TABLE, f"there is no table {inner.name!r} that you may ask")
+    else:
+        found = Query(table)
+    return replace(found, qualifiers=frozenset({inner.alias.lower() or name}))
 
 
-def _refuse_table_parts(node: Node) -> None:
-    for name, value in node.args.items():
-        if value and name not in ("this", "db", "catalog", "alias"):
-            raise not_supported(node, f"leave {name.upper()} out")
-    alias = node.args.get("alias")
-    if alias is not None and alias.args.get("columns"):
-        raise not_supported(node, "name columns with AS in the SELECT")
-
-
-def _table_rows(node: Node, table: SqlTable) -> Rows:
-    _refuse_table_parts(node)
-    if node.catalog or (table.name is not None and not _is_named(node, table.name)):
-        raise SqlError(NO_SUCH_TABLE, f"there is no table {node.name!r} that you may ask")
-    qualifier = (node.alias or node.name).lower()
-    scope = Scope(frozenset({qualifier}), {}, table.columns, frozenset({table.user}))
-    return Rows(scope)
-
-
-def _is_named(node: Node, name: str) -> bool:
+def _is_named(node: Table, name: str) -> bool:
     written = f"{node.db}.{node.name}" if node.db else node.name
     return name.lower() in (written.lower(), node.name.lower() if node.db in ("", "public") else "")
 
@@ -220,13 +304,11 @@ def _conjuncts(node: Node | None) -> Iterator[Node]:
     """The conditions that AND joins."""
     from sqlglot import exp
 
-    if node is None:
-        return
-    node = node.unnest()
-    if isinstance(node, exp.And):
+    node = None if node is None else node.unnest()
+    if isinstance(node, exp.And | exp.Where | exp.Having | exp.Qualify):
         yield from _conjuncts(node.this)
-        yield from _conjuncts(node.expression)
-    else:
+        yield from _conjuncts(node.args.get("expression"))
+    elif node is not None:
         yield node
 
 
@@ -241,293 +323,149 @@ def _constant(node: Node) -> bool | None:
     return None
 
 
-def _filter_rows(node: Node, rows: Rows) -> Rows:
-    """The rows that WHERE leaves."""
+def _not_null(node: Node) -> Node | None:
+    """The operand of `… IS NOT NULL`; None for any other condition."""
     from sqlglot import exp
 
-    where = node.args.get("where")
-    conditions, never = list(rows.conditions), rows.never
-    for part in _conjuncts(None if where is None else where.this):
+    inner = node.this.unnest() if isinstance(node, exp.Not) else node
+    negated = isinstance(node, exp.Not) != bool(inner.args.get("negate"))  # older sqlglot wraps it in Not
+    is_null = isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null)
+    return inner.this.unnest() if is_null and negated else None
+
+
+def _filter_rows(node: Select, rows: Query) -> Query:
+    """The rows that WHERE leaves; those without a user are left out of every question."""
+    from sqlglot import exp
+
+    for part in _conjuncts(node.args.get("where")):
         known = _constant(part)
         if known is not None:
-            never = never or not known
-        elif _is_not_null(part) and any(map(rows.scope.is_user, part.find_all(exp.Column))):
-            continue  # rows without a user are left out of every question
-        else:
-            text = write_condition(part, rows.scope)
-            conditions.append(f"({text})" if isinstance(part, exp.Or) else text)
-    return replace(rows, conditions=tuple(conditions), never=never)
+            rows = replace(rows, never=rows.never or not known)
+        elif not rows.is_user(_not_null(part)):
+            text = write_condition(part, rows.label_of)
+            rows = replace(rows, conditions=(*rows.conditions, f"({text})" if isinstance(part, exp.Or) else text))
+    return rows
 
 
-def _is_not_null(node: Node) -> bool:
-    """Whether a condition is `column IS NOT NULL`."""
-    from sqlglot import exp
+def _project(node: Select, inner: Query) -> Query:
+    """The query with the columns that a SELECT names."""
+    if inner.names is None and len(node.expressions) > 1 and any(one.is_star for one in node.expressions):
+        raise not_supported(node, "beside * no other column can be selected")
+    names = dict[str, Output]()
+    for name, one in _selected(node, inner).items():
+        names |= (inner.names or {}) if one.is_star else {name: inner.read(one)}
+    return inner if not names and inner.names is None else replace(inner, names=names)
 
-    inner = node.this if isinstance(node, exp.Not) else node
-    negated = isinstance(node, exp.Not) != bool(inner.args.get("negate"))  # older sqlglot wraps it in Not
-    return isinstance(inner, exp.Is) and negated and isinstance(inner.expression, exp.Null)
 
-
-def _project_rows(node: Node, rows: Rows) -> Rows:
-    """A query that names the columns of rows, for one around it."""
-
+def _refuse_order(node: Select, rows: Query) -> Query:
+    """Rows for a query around them, which have no order and are not cut."""
     for part in ("having", "qualify"):
         if node.args.get(part) is not None:
             raise not_supported(node.args[part], "it goes with GROUP BY")
-    if node.args.get("limit") is not None and _limit(node) == 0:
-        rows = replace(rows, never=True)
-    elif node.args.get("limit") is not None or node.args.get("order") is not None:
-        raise _rows_error()
-    if any(one.is_star for one in node.expressions):
-        if len(node.expressions) > 1:
-            raise not_supported(node.expressions[1], "beside * no other column can be selected")
-        return rows
-    names, users = dict[str, LabelExpression](), set[str]()
-    for one in node.expressions:
-        if rows.scope.is_user(one.unalias()):
-            users.add(one.alias_or_name)
-        else:
-            names[one.alias_or_name] = read_label(one.unalias(), rows.scope)
-    return replace(rows, scope=Scope(frozenset(), names, (), frozenset(users)))
+    limit = _limit(node)
+    if limit != 0 and (limit is not None or node.args.get("order") is not None):
+        raise rows_error()
+    return replace(rows, never=rows.never or limit == 0)
 
 
-def _rows_error() -> SqlError:
-    return SqlError(
-        NOT_PERMITTED,
-        "rows are not shown, each of them is one user's own; ask for the most popular values of a column: GROUP BY the "
-        "column ORDER BY COUNT(DISTINCT the user) DESC LIMIT 10",
-    )
-
-
-def _has_measure(node: Node) -> bool:
+def _selected(node: Select, inner: Query) -> dict[str, Node]:
+    """The selected expressions by name; windows over them have no names in them any more."""
     from sqlglot import exp
 
-    return any(one.find(exp.AggFunc) is not None for one in node.expressions)
-
-
-def _read_groups(node: Node, rows: Rows) -> Groups:
-    """Rows grouped by labels."""
     chosen = {_output_name(one): one.unalias() for one in node.expressions}
     if len(chosen) < len(node.expressions):
         raise SqlError(SYNTAX, "two selected columns have the same name: give one of them another with AS")
-    labels = _group_labels(node, chosen, rows)
-    read = _OutputReader(rows, chosen)
-    outputs = {name: read.read_selected(one) for name, one in chosen.items()}
-    for name, output in outputs.items():
+    return {name: _expand(one, chosen, inner) if isinstance(one, exp.Window) else one for name, one in chosen.items()}
+
+
+def _expand(node: Node, chosen: Mapping[str, Node], inner: Query, part: str = "") -> Node:
+    """An expression with selected columns in place of their names; after GROUP BY or ORDER BY also of their numbers."""
+    from sqlglot import exp
+
+    place = whole_number(node) if part else None
+    if place is not None:
+        if not 1 <= place <= len(chosen):
+            raise SqlError(SYNTAX, f"{part} BY {place}: there are {len(chosen)} selected columns")
+        return list(chosen.values())[place - 1]
+
+    whole = isinstance(node, exp.Column)  # within an expression a name means the inner column first
+
+    def replace_name(part: Node) -> Node:
+        means = isinstance(part, exp.Column) and not part.table and (whole or inner.find(part.name) is None)
+        name = find_name(part.name, chosen) if means else None
+        return part if name is None else chosen[name].copy()
+
+    return node.transform(replace_name)
+
+
+def _group(node: Select, rows: Query) -> Query:
+    """Rows grouped by labels."""
+    from sqlglot import exp
+
+    chosen, group = _selected(node, rows), node.args.get("group")
+    if group is None:
+        advice = "a total over all rows is no ranking of items: GROUP BY a column (coverage says how many users)"
+        raise SqlError(NOT_SUPPORTED, advice)
+    if any(value for name, value in group.args.items() if name not in ("expressions", "all")):
+        raise not_supported(group, "group by columns alone")
+    parts = [one for one in chosen.values() if group.args.get("all") and one.find(exp.AggFunc) is None]
+    for one in group.expressions:
+        is_column = isinstance(one, exp.Column) and rows.find(one.name) is not None
+        parts.append(one if is_column else _expand(one, chosen, rows, "GROUP"))
+    labels = tuple(dict.fromkeys(read_label(one, rows.label_of) for one in parts))
+    names = {name: rows.read(one) for name, one in chosen.items()}
+    for name, output in names.items():
+        if isinstance(output, User):
+            raise _user_error(output.name)
         if isinstance(output, LabelExpression) and output not in labels:
             raise SqlError(GROUPING, f"{name!r} is selected and not grouped by: add it to GROUP BY, or leave it out")
-    missing = [label for label in labels if label not in outputs.values()]
+    missing = [label for label in labels if label not in names.values()]
     if missing:
-        raise SqlError(
-            NOT_SUPPORTED, f"rows are grouped by {', '.join(missing[0].columns)}: select it, so that numbers have names"
-        )
-    groups = Groups(rows, outputs, labels, None, never=rows.never)
-    return _finish(node, groups, read)
+        advice = f"rows are grouped by {', '.join(missing[0].columns)}: select it, so that numbers have names"
+        raise SqlError(NOT_SUPPORTED, advice)
+    return replace(rows, names=names, labels=labels)
 
 
-def _group_labels(node: Node, chosen: Mapping[str, Node], rows: Rows) -> tuple[LabelExpression, ...]:
-    from sqlglot import exp
-
-    group = node.args.get("group")
-    if group is None:
-        raise SqlError(
-            NOT_SUPPORTED,
-            "a total over all rows is no ranking of items: GROUP BY a column (coverage says how many users)",
-        )
-    if any(value for name, value in group.args.items() if name != "expressions"):
-        raise not_supported(group, "group by columns alone")
-    found = dict[LabelExpression, None]()
-    for one in group.expressions:
-        place = whole_number(one)
-        if place is not None:
-            if not 1 <= place <= len(chosen):
-                raise SqlError(SYNTAX, f"GROUP BY {place}: there are {len(chosen)} selected columns")
-            one = list(chosen.values())[place - 1]
-        elif isinstance(one, exp.Column) and not one.table:
-            alias = find_name(one.name, chosen)
-            if alias is not None and one.name not in (rows.scope.columns or ()) and not rows.scope.is_user(one):
-                one = chosen[alias].unnest()
-        found[read_label(one, rows.scope)] = None
-    return tuple(found)
-
-
-def _check_rank(node: Node, output: Callable[[Node], Output]) -> None:
-    """Refuse every window function but `ROW_NUMBER()` by the measure, the highest first."""
-    from sqlglot import exp
-
-    order = node.args.get("order")
-    first = order.expressions[0] if order is not None else None
-    by_number = first is not None and first.args.get("desc") and isinstance(output(first.this), Measure)
-    if not isinstance(node.this, exp.RowNumber) or node.args.get("spec") or not by_number:
-        raise not_supported(node, "ranks are ROW_NUMBER() OVER (PARTITION BY … ORDER BY the number DESC)")
-
-
-@dataclass(frozen=True)
-class _OutputReader:
-    """Reads what stands in SELECT and ORDER BY over grouped rows."""
-
-    rows: Rows
-    chosen: Mapping[str, Node]
-
-    def read_output(self, node: Node) -> Output:
-        """A label, a measure or a rank; the name of a selected column means what was selected."""
-        return self.read_selected(self._resolve_alias(node.unnest()))
-
-    def read_selected(self, node: Node) -> Output:
-        """The same in a SELECT, where such a name means a column of the table."""
-        from sqlglot import exp
-
-        node = node.unnest()
-        if isinstance(node, exp.Window):
-            _check_rank(node, self.read_output)
-            return Rank(
-                tuple(
-                    read_label(self._resolve_alias(one), self.rows.scope) for one in node.args.get("partition_by") or ()
-                )
-            )
-        if isinstance(node, exp.Cast) and node.find(exp.AggFunc) is not None:
-            return self.read_selected(node.this)
-        if isinstance(node, exp.AggFunc | exp.Filter):
-            return self._measure(node)
-        return read_label(node, self.rows.scope)
-
-    def _measure(self, node: Node) -> Measure:
-        from sqlglot import exp
-
-        is_user = self.rows.scope.is_user
-        if isinstance(node, exp.Count):
-            inner = node.this
-            if isinstance(inner, exp.Distinct):
-                if len(inner.expressions) == 1 and is_user(inner.expressions[0]):
-                    return Measure()
-            elif isinstance(inner, exp.Star | exp.Literal) or is_user(inner):
-                return Measure(note=COUNTS_USERS)
-        elif isinstance(node, exp.ApproxDistinct) and is_user(node.this):
-            return Measure()
-        elif isinstance(node, exp.Sum):
-            if whole_number(node.this) == 1:
-                return Measure(note=COUNTS_USERS)
-            if isinstance(node.this, exp.Column) and not is_user(node.this):
-                column = read_label(node.this, self.rows.scope).columns[0]
-                return Measure(score=f"sum({write_name(column)})", column=column)
-        elif isinstance(node, exp.Avg):
-            raise not_supported(
-                node, "no low and high are stated for its values, and without them one user could decide an average; "
-                "ask for COUNT(DISTINCT the user) or a sum",
-            )  # fmt: skip
-        user = ", ".join(sorted(self.rows.scope.users)) or "the user"
-        raise not_supported(node, f"items are ranked by COUNT(DISTINCT {user}), or by the SUM of a column with clip")
-
-    def _resolve_alias(self, node: Node) -> Node:
-        """What was selected under a name; any other node as it is."""
-        from sqlglot import exp
-
-        alias = find_name(node.name, self.chosen) if isinstance(node, exp.Column) and not node.table else None
-        return node if alias is None else self.chosen[alias]
-
-
-def _read_outer(node: Node, groups: Groups) -> Groups:
-    """A query around groups: it renames, sorts, cuts or keeps ranks."""
-    from sqlglot import exp
-
-    if node.args.get("group") is not None or _has_measure(node):
-        raise not_supported(node, "what was grouped is not grouped again")
-    read = _OuterReader(groups)
-    outputs, renamed = dict[str, Output](), dict[str, str]()
-    for one in node.expressions:
-        if one.is_star:
-            outputs |= groups.outputs
-            continue
-        outputs[_output_name(one)] = read.read_output(one.unalias())
-        if isinstance(one.unalias(), exp.Column):
-            renamed[read.name(one.unalias())] = _output_name(one)
-    sort = tuple((renamed.get(name, name), descends) for name, descends in groups.sort)
-    groups = replace(groups, outputs=outputs, sort=tuple(one for one in sort if one[0] in outputs))
-    return _finish(node, groups, read)
-
-
-@dataclass(frozen=True)
-class _OuterReader:
-    """Reads columns of an inner query over groups."""
-
-    groups: Groups
-
-    def name(self, node: Node) -> str:
-        """The name that the inner query gave to a column."""
-        from sqlglot import exp
-
-        found = find_name(node.name, self.groups.outputs) if isinstance(node, exp.Column) else None
-        if found is None:
-            raise SqlError(
-                NO_SUCH_COLUMN, f"{node.sql()!r}: the inner query has {', '.join(self.groups.outputs)}; outside it, "
-                "columns are only renamed, sorted and cut",
-            )  # fmt: skip
-        return found
-
-    def read_output(self, node: Node) -> Output:
-        """What that column is."""
-        from sqlglot import exp
-
-        node = node.unnest()
-        if isinstance(node, exp.Window):
-            return self._rank(node)
-        return self.groups.outputs[self.name(node)]
-
-    def _rank(self, node: Node) -> Rank:
-        _check_rank(node, self.read_output)
-        partition = [self.read_output(one) for one in node.args.get("partition_by") or ()]
-        return Rank(tuple(one for one in partition if isinstance(one, LabelExpression)))
-
-
-def _finish(node: Node, groups: Groups, read: _OutputReader | _OuterReader) -> Groups:
+def _finish(node: Select, inner: Query, query: Query) -> Query:
     """HAVING, QUALIFY, the outer WHERE, ORDER BY and LIMIT of a query over groups."""
-    for part in ("having", "qualify", *(("where",) if isinstance(read, _OuterReader) else ())):
-        condition = node.args.get(part)
-        for one in _conjuncts(None if condition is None else condition.this):
-            groups = _keep(one, groups, read.read_output)
-    groups = _order(node, groups, read)
-    used = [one for one in groups.outputs.values() if isinstance(one, Measure)]
-    measures = [*used, *([groups.measure] if groups.measure is not None else [])]
+    chosen = _selected(node, inner)
+    for part in ("having", "qualify", *(("where",) if inner.labels is not None else ())):
+        for one in _conjuncts(node.args.get(part)):
+            query = _keep(_expand(one, chosen, inner), inner, query)
+    query = _order(node, chosen, inner, query)
+    used = [one for one in (query.names or {}).values() if isinstance(one, Measure)]
+    measures = used if query.measure is None else [*used, query.measure]
     if len({one.score for one in measures}) > 1:
         raise SqlError(
             NOT_SUPPORTED, "one question ranks by one number: ask for the other one in a question of its own"
         )
     measure = next((one for one in measures if one.note), measures[0] if measures else None)
-    groups = replace(groups, measure=measure, ordered=groups.ordered or bool(used))
+    query = replace(query, measure=measure, ordered=query.ordered or bool(used))
     limit = _limit(node)
     if limit is None:
-        return groups
-    if limit == 0:
-        return replace(groups, never=True)
-    limit = min(limit, groups.limit or limit)
-    if groups.sort or groups.rank is not None:
-        return replace(groups, limit=limit)
-    return replace(groups, k=min(limit, groups.k or limit), limit=limit)
+        return query
+    query = replace(query, limit=min(limit, query.limit or limit), never=query.never or limit == 0)
+    cut = query.sort or query.rank is not None  # the answer is cut afterwards
+    return query if cut else replace(query, k=min(limit, query.k or limit))
 
 
-def _keep(node: Node, groups: Groups, output: Callable[[Node], Output]) -> Groups:
-    """One condition on groups: on ranks, or one that every group meets."""
-    from sqlglot import exp
-
-    known = _constant(node)
+def _keep(node: Node, inner: Query, query: Query) -> Query:
+    """One condition on groups: on ranks, or one that every group meets, because an item that is named has users."""
+    known, operand = _constant(node), _not_null(node)
     if known is not None:
-        return groups if known else replace(groups, never=True)
-    flipped = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.EQ: exp.EQ}
-    kind, left, right = type(node), node.this, node.args.get("expression")
-    if kind in flipped and right is not None and whole_number(left) is not None:
-        kind, left, right = flipped[kind], right, left
-    if isinstance(node, exp.Between) and whole_number(node.args["low"]) in (0, 1):
-        kind, right = exp.LTE, node.args["high"]
-    number = whole_number(right)
-    what = output(left) if number is not None and kind in flipped else None
-    if isinstance(what, Measure) and ((kind is exp.GT and number == 0) or (kind is exp.GTE and number in (0, 1))):
-        return groups  # an item that is named has users
-    most = {exp.LTE: number, exp.LT: (number or 0) - 1, exp.EQ: 1 if number == 1 else None}.get(kind)
-    if isinstance(what, Rank) and most is not None:
-        if groups.rank is not None and groups.rank[0] != what:
-            raise not_supported(node, "one question keeps ranks of one kind")
-        kept = most if groups.rank is None else min(most, groups.rank[1])
-        return replace(groups, rank=(what, kept), never=groups.never or kept < 1)
+        return query if known else replace(query, never=True)
+    if operand is not None and isinstance(inner.read(operand), Measure):
+        return query
+    bounds = _bounds(node)
+    what = None if bounds is None else inner.read(bounds[0])
+    if bounds is not None and (bounds[1] or 0) <= 1:
+        if isinstance(what, Measure) and bounds[2] is None:
+            return query
+        if isinstance(what, Rank) and bounds[2] is not None:
+            if query.rank is not None and query.rank[0] != what:
+                raise not_supported(node, "one question keeps ranks of one kind")
+            kept = bounds[2] if query.rank is None else min(bounds[2], query.rank[1])
+            return replace(query, rank=(what, kept), never=query.never or kept < 1)
     raise SqlError(
         NOT_SUPPORTED,
         f"{node.sql()!r}: a condition on numbers or names of groups cannot be answered, because it would be decided by "
@@ -535,28 +473,45 @@ def _keep(node: Node, groups: Groups, output: Callable[[Node], Output]) -> Group
     )
 
 
-def _order(node: Node, groups: Groups, read: _OutputReader | _OuterReader) -> Groups:
-    order = node.args.get("order")
-    if order is None:
-        return groups
-    sort, names = list[tuple[str, bool]](), list(groups.outputs)
-    for one in order.expressions:
-        place = whole_number(one.this)
-        if place is not None and not 1 <= place <= len(names):
-            raise SqlError(SYNTAX, f"ORDER BY {place}: there are {len(names)} selected columns")
-        what = groups.outputs[names[place - 1]] if place is not None else read.read_output(one.this)
-        descends = bool(one.args.get("desc"))
+def _bounds(node: Node) -> tuple[Node, int | None, int | None] | None:
+    """What a comparison with whole numbers bounds, its lower and its upper bound; None for any other condition."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Between):
+        low, high = whole_number(node.args["low"]), whole_number(node.args["high"])
+        return None if low is None or high is None else (node.this, low, high)
+    flipped: dict[type[Node], type[Node]] = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE}
+    if not isinstance(node, exp.GT | exp.GTE | exp.LT | exp.LTE | exp.EQ):
+        return None
+    kind: type[Node] = type(node)
+    left, number = node.left, whole_number(node.right)
+    if number is None:
+        kind, left, number = flipped.get(kind, exp.EQ), node.right, whole_number(node.left)
+    if number is None:
+        return None
+    lower: dict[type[Node], int] = {exp.GT: number + 1, exp.GTE: number, exp.EQ: number}
+    upper: dict[type[Node], int] = {exp.LT: number - 1, exp.LTE: number, exp.EQ: number}
+    return left, lower.get(kind), upper.get(kind)
+
+
+def _order(node: Select, chosen: Mapping[str, Node], inner: Query, query: Query) -> Query:
+    """The query sorted by its measure, or later by its labels."""
+    sort = list[tuple[Output, bool]]()
+    for one in node.args["order"].expressions if node.args.get("order") is not None else ():
+        what, descends = inner.read(_expand(one.this, chosen, inner, "ORDER")), bool(one.args.get("desc"))
+        if isinstance(what, Measure) and sort:
+            break  # ties of a label: there are none within a group
         if isinstance(what, Measure):
-            if sort:
-                break  # ties of a label: there are none within a group
             if not descends:
                 raise not_supported(one, "the least popular items cannot be named; ORDER BY … DESC")
-            return replace(groups, measure=what, ordered=True, sort=())
-        name = next((name for name, output in groups.outputs.items() if output == what), None)
-        if name is None:
+            return replace(query, measure=what, ordered=True, sort=())
+        if what not in (query.names or {}).values():
+            sorted_by = [output for output, _ in sort]
+            if isinstance(what, Rank) and not descends and all(label in sorted_by for label in what.partition):
+                break  # an answer is in the order of its ranks, and nothing else is equal
             raise not_supported(one, "order by what is selected")
-        sort.append((name, descends))
-    return replace(groups, sort=tuple(sort))
+        sort.append((what, descends))
+    return replace(query, sort=tuple(sort) or query.sort)
 
 
 def _output_name(node: Node) -> str:
@@ -573,27 +528,13 @@ def _output_name(node: Node) -> str:
     return str(inner.sql_name() if isinstance(inner, exp.Func) else inner.key).lower()
 
 
-def _limit(node: Node) -> int | None:
+def _limit(node: Select) -> int | None:
     """The most rows that LIMIT or FETCH leaves; None: all."""
     limit = node.args.get("limit")
-    if limit is None:
+    written = None if limit is None else limit.args.get("count") or limit.args.get("expression")
+    if limit is None or written is None or str(written).upper() in ("ALL", "NULL"):
         return None
-    written = limit.args.get("count") or limit.args.get("expression")
-    if written is None or str(written).upper() in ("ALL", "NULL"):
-        return None
-    number = whole_number(written)
-    options = limit.args.get("limit_options")
+    number, options = whole_number(written), limit.args.get("limit_options")
     if number is None or (options is not None and (options.args.get("percent") or options.args.get("with_ties"))):
         raise not_supported(limit, "LIMIT takes a whole number")
     return number
-
-
-def refuse_rows(shape: Shape) -> Groups:
-    """The shape as groups.
-
-    Raises:
-        SqlError: It is rows of the table.
-    """
-    if isinstance(shape, Rows):
-        raise _rows_error()
-    return shape

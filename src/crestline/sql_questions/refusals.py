@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from crestline.errors import QuestionError
 
 if TYPE_CHECKING:
-    from sqlglot.exp import Expression as Node
+    from sqlglot.expressions import Expr as Node
 
 SYNTAX = "42601"
 NOT_SUPPORTED = "0A000"
@@ -48,6 +48,6 @@ def whole_number(node: Node | None) -> int | None:
     from sqlglot import exp
 
     node = None if node is None else node.unnest()
-    if not isinstance(node, exp.Literal) or node.is_string or not str(node.this).isdecimal():
-        return None
-    return int(str(node.this)[:18])
+    written = "" if not isinstance(node, exp.Literal) or node.is_string else str(node.this)
+    whole, _, rest = written.partition(".")
+    return int(whole[:18]) if whole.isdecimal() and not rest.strip("0") else None

@@ -8,26 +8,27 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from crestline.periods.calendar import Calendar
 from crestline.question import QuestionFields
 from crestline.sql_questions.labels import LabelExpression
 from crestline.sql_questions.periods import split_periods
-from crestline.sql_questions.reader import Groups, Measure, Rank, SqlTable, read_query, refuse_rows
+from crestline.sql_questions.reader import Measure, Output, Query, SqlTable, read_query, rows_error
 from crestline.sql_questions.refusals import NOT_SUPPORTED, READ_ONLY, SYNTAX, SqlError
 
 if TYPE_CHECKING:
-    from sqlglot.exp import Expression as Node
-    from sqlglot.tokens import Token
+    from sqlglot.expressions import Expr as Node
+    from sqlglot.tokenizer_core import Token
 
 LONGEST = 100_000
 MOST_ITEMS = 500  # that a text without LIMIT, or with a larger one, asks for
 
+_CLIP = "CONTRIBUTION_BOUNDS_PER_GROUP"
 _EXPLAIN = re.compile(r"\s*EXPLAIN\b", re.IGNORECASE)
 
 Parameter = str | int | float | bool | date | datetime | None
@@ -114,38 +115,44 @@ def read_statement(
     """
     if not isinstance(text, str) or len(text) > LONGEST:
         raise SqlError(SYNTAX, f"a statement is a text of at most {LONGEST:,} characters")
-    text, explains, options = _cut_words(text)
-    node = _bind(_parse(text), parameters)
+    text, explains, stated = _cut_words(text, table)
+    node = _simplify(_bind(_parse(text), parameters))
     if isinstance(free := _read_constants(node), Statement):
         return free
-    groups = refuse_rows(read_query(node, table))
-    statement = _as_question(groups, table, calendar, most_items)
-    if groups.never:
-        return Statement(Kind.NOTHING, {**statement.fields}, statement.columns, notes=statement.notes)
-    fields = QuestionFields(**{**statement.fields, **_question_options(options, table)})  # type: ignore[typeddict-item]
-    kind = Kind.PRICE if explains else Kind.ASK
-    return Statement(kind, fields, statement.columns, statement.sort, statement.limit, notes=statement.notes)
+    query = read_query(node, table)
+    if query.labels is None:
+        raise rows_error()
+    statement = _as_question(query, calendar, most_items)
+    if query.never:
+        return replace(statement, kind=Kind.NOTHING)
+    fields = QuestionFields(**{**statement.fields, **stated})  # type: ignore[typeddict-item]
+    return replace(statement, kind=Kind.PRICE if explains else Kind.ASK, fields=fields)
 
 
-def _cut_words(text: str) -> tuple[str, bool, dict[str, str]]:
-    """The text without EXPLAIN and without WITH DIFFERENTIAL_PRIVACY OPTIONS(…), which sqlglot does not parse."""
+def _cut_words(text: str, table: SqlTable) -> tuple[str, bool, dict[str, object]]:
+    """The text without words that sqlglot does not parse, whether EXPLAIN was one, and the fields that they state.
+
+    They are EXPLAIN, WITH DIFFERENTIAL_PRIVACY OPTIONS(…), and contribution_bounds_per_group => (0, 10) within SUM.
+    """
     explains = _EXPLAIN.match(text)
-    if explains:
-        text = " " * explains.end() + text[explains.end() :]
-    tokens = _tokens(text)
-    if explains and (not tokens or tokens[0].text.upper() not in ("SELECT", "WITH", "(")):
-        raise SqlError(NOT_SUPPORTED, "EXPLAIN takes a SELECT and no options: it shows the price, and asks nothing")
+    text = text if explains is None else " " * explains.end() + text[explains.end() :]
+    tokens, cuts, fields = _tokens(text), list[tuple[int, int]](), dict[str, object]()
     words = [token.text.upper() for token in tokens]
-    for place in range(len(words) - 2):
-        if words[place : place + 3] == ["SELECT", "WITH", "DIFFERENTIAL_PRIVACY"]:
-            first = last = place + 1
-            last += 1
-            options = dict[str, str]()
-            if words[last + 1 : last + 3] == ["OPTIONS", "("]:
-                end = words.index(")", last) if ")" in words[last:] else len(words) - 1
-                options, last = _read_options(tokens[last + 3 : end]), end
-            return text[: tokens[first].start] + text[tokens[last].end + 1 :], bool(explains), options
-    return text, bool(explains), {}
+    if explains and (not words or words[0] not in ("SELECT", "WITH", "(")):
+        raise SqlError(NOT_SUPPORTED, "EXPLAIN takes a SELECT and no options: it shows the price, and asks nothing")
+    for place, word in enumerate(words):
+        if word == "DIFFERENTIAL_PRIVACY" and words[max(0, place - 2) : place] == ["SELECT", "WITH"]:
+            last = place
+            if words[place + 1 : place + 3] == ["OPTIONS", "("]:
+                last = words.index(")", place) if ")" in words[place:] else len(words) - 1
+                fields |= _read_options(" ".join(token.text for token in tokens[place + 3 : last]), table)
+            cuts.append((tokens[place - 1].start, tokens[last].end))
+        elif words[place - 1 : place + 5] == [",", _CLIP, "=>", "(", "0", ","] and place + 6 < len(words):
+            fields["clip"] = int(words[place + 5][:18]) if words[place + 5].isdecimal() else 0
+            cuts.append((tokens[place - 1].start, tokens[place + 6].end))
+    for start, end in reversed(cuts):
+        text = text[:start] + text[end + 1 :]
+    return text, bool(explains), fields
 
 
 def _tokens(text: str) -> list[Token]:
@@ -158,32 +165,19 @@ def _tokens(text: str) -> list[Token]:
         raise _syntax_error(failure) from None
 
 
-def _read_options(tokens: Sequence[Token]) -> dict[str, str]:
-    """`epsilon=1, delta=1e-9` as names and values."""
-    written = " ".join(token.text for token in tokens)
-    options = dict[str, str]()
-    for part in filter(None, (one.strip() for one in written.split(","))):
-        match = re.fullmatch(r"(\w+) = (\S+)", part)
-        if match is None:
-            raise SqlError(
-                SYNTAX, f"OPTIONS takes name = value, as in OPTIONS(epsilon = 1, delta = 1e-9), not {part!r}"
-            )
-        options[match[1].lower()] = match[2]
-    return options
-
-
-def _question_options(options: Mapping[str, str], table: SqlTable) -> dict[str, object]:
-    """The options of a differential privacy clause as fields of a question."""
+def _read_options(written: str, table: SqlTable) -> dict[str, object]:
+    """The options of a differential privacy clause, such as `epsilon = 1 , delta = 1e-9`, as fields of a question."""
     fields = dict[str, object]()
-    for name, value in options.items():
-        if name in ("epsilon", "delta"):
+    for part in filter(None, map(str.strip, written.split(","))):
+        name, _, value = part.lower().partition(" = ")
+        if name in ("epsilon", "delta") and value:
             fields[name] = value
         elif name == "max_groups_contributed" and value.isdecimal():
-            fields["contribution"] = int(value)
-        elif name != "privacy_unit_column" or value.lower() != table.user.lower():
+            fields["contribution"] = int(value[:18])
+        elif name != "privacy_unit_column" or value != table.user.lower():
             raise SqlError(
-                NOT_SUPPORTED, f"OPTIONS({name} = {value}): options are epsilon, delta and max_groups_contributed; the "
-                f"privacy unit is {table.user}",
+                NOT_SUPPORTED, f"{part!r}: options are epsilon = 1, delta = 1e-9 and max_groups_contributed = 3; "
+                f"the privacy unit is {table.user}",
             )  # fmt: skip
     return fields
 
@@ -226,7 +220,7 @@ def _syntax_error(failure: Exception) -> SqlError:
     return SqlError(SYNTAX, f"the statement could not be read{where}; a question is SELECT … GROUP BY … ORDER BY …")
 
 
-def _bind(node: Node, parameters: Sequence[Parameter]) -> Node:
+def _bind(tree: Node, parameters: Sequence[Parameter]) -> Node:
     """The tree with literals in place of `$1`, `$2`, … or `?`."""
     from sqlglot import exp
 
@@ -247,7 +241,26 @@ def _bind(node: Node, parameters: Sequence[Parameter]) -> Node:
         value = parameters[place]
         return exp.convert(str(value) if isinstance(value, date) else value)
 
-    return node.transform(literal)
+    return tree.transform(literal)
+
+
+def _simplify(tree: Node) -> Node:
+    """The tree without parentheses around a single value, and without casts of literals to text or numbers."""
+    from sqlglot import exp
+
+    for node in reversed(list(tree.walk())):
+        inner, bare = node.this, cast("Node | None", None)
+        if isinstance(node, exp.Paren) and isinstance(inner, exp.Column | exp.Literal | exp.Func):
+            bare = None if isinstance(inner, exp.Connector) else inner
+        elif isinstance(node, exp.Cast) and isinstance(inner, exp.Literal):
+            if node.to.is_type(*exp.DataType.TEXT_TYPES):
+                bare = exp.Literal.string(inner.name)
+            elif node.to.is_type(*exp.DataType.NUMERIC_TYPES) and (inner.is_number or inner.name.isdecimal()):
+                bare = exp.Literal.number(inner.name)
+        if bare is not None:
+            tree = bare if node is tree else tree
+            node.replace(bare)
+    return tree
 
 
 def _read_constants(node: Node) -> Statement | None:
@@ -262,7 +275,7 @@ def _read_constants(node: Node) -> Statement | None:
     for one in node.expressions:
         part = one.unalias()
         if isinstance(part, exp.Literal):
-            values[one.alias or "?column?"] = str(part.this) if part.is_string else _number(str(part.this))
+            values[one.alias or "?column?"] = part.to_py()
         elif isinstance(part, exp.CurrentVersion) or (isinstance(part, exp.Func) and part.sql().lower() == "version()"):
             values[one.alias or "version"] = "PostgreSQL 15.0 (crestline)"
         else:
@@ -271,53 +284,39 @@ def _read_constants(node: Node) -> Statement | None:
     return Statement(Kind.NOTHING, QuestionFields(k=1), columns, constants=tuple(values.values()))
 
 
-def _number(text: str) -> int | float:
-    return int(text) if text.isdecimal() else float(text)
-
-
-def _as_question(groups: Groups, table: SqlTable, calendar: Calendar | None, most_items: int) -> Statement:
-    """Groups as the fields of a question."""
-    by = groups.rank[0].partition if groups.rank is not None else ()
-    items = tuple(label for label in groups.labels if label not in by)
+def _as_question(query: Query, calendar: Calendar | None, most_items: int) -> Statement:
+    """What a SELECT asks for, as the fields of a question."""
+    by = query.rank[0].partition if query.rank is not None else ()
+    items = tuple(label for label in query.labels or () if label not in by)
     if not items:
         raise SqlError(NOT_SUPPORTED, "a ranking needs a column that is not in PARTITION BY: it is the item")
-    conditions, periods = split_periods(groups.rows.conditions, calendar)
-    number = any(isinstance(one, Measure) for one in groups.outputs.values())
-    k = groups.k if groups.rank is None else min(groups.rank[1], groups.k or groups.rank[1])
-    fields = {
+    conditions, periods = split_periods(query.conditions, calendar)
+    names, measure = query.names or {}, query.measure
+    k = query.k if query.rank is None else min(query.rank[1], query.k or query.rank[1])
+    fields: dict[str, object] = {
         "k": most_items if k is None else max(1, min(k, most_items)),
         "item": [column for label in items for column in label.columns],
-        **({"by": [column for label in by for column in label.columns]} if by else {}),
-        **({"where": " AND ".join(conditions)} if conditions else {}),
-        **({"counts": True} if number else {}),
-        **({} if groups.ordered or groups.rank is not None else {"ordered": False}),
-        **_score_fields(groups.measure, table),
+        "by": [column for label in by for column in label.columns],
+        "where": " AND ".join(conditions),
+        "counts": any(isinstance(one, Measure) for one in names.values()),
+        "score": None if measure is None else measure.score,
+        "clip": None if measure is None else query.table.clips.get(measure.column),
         **periods,
     }
-    columns = tuple(_column(name, one, items, by) for name, one in groups.outputs.items())
-    names = [column.name for column in columns]
-    sort = tuple((names.index(name), descends) for name, descends in groups.sort)
-    notes = (groups.measure.note,) if groups.measure is not None and groups.measure.note else ()
-    return Statement(Kind.ASK, QuestionFields(**fields), columns, sort, groups.limit, notes=notes)  # type: ignore[typeddict-item]
+    fields = {name: value for name, value in fields.items() if value}
+    if not query.ordered and query.rank is None:
+        fields["ordered"] = False
+    columns = tuple(_column(name, one, items, by) for name, one in names.items())
+    shown = list(names.values())
+    sort = tuple((shown.index(one), descends) for one, descends in query.sort if one in shown)
+    notes = (measure.note,) if measure is not None and measure.note else ()
+    return Statement(Kind.ASK, QuestionFields(**fields), columns, sort, query.limit, notes=notes)  # type: ignore[typeddict-item]
 
 
-def _score_fields(measure: Measure | None, table: SqlTable) -> dict[str, object]:
-    """The sum that items are ranked by, with the owner's clip if there is one."""
-    if measure is None or measure.score is None:
-        return {}
-    clip = table.clips.get(measure.column)
-    return {"score": measure.score} if clip is None else {"score": measure.score, "clip": clip}
-
-
-def _column(
-    name: str, output: object, items: tuple[LabelExpression, ...], by: tuple[LabelExpression, ...]
-) -> SqlColumn:
+def _column(name: str, output: Output, items: Sequence[LabelExpression], by: Sequence[LabelExpression]) -> SqlColumn:
     """A column of the result, with the places of its parts in the item or in the group."""
-    if isinstance(output, Measure):
-        return SqlColumn(name, Role.NUMBER)
-    if isinstance(output, Rank):
-        return SqlColumn(name, Role.RANK)
-    assert isinstance(output, LabelExpression), "outputs are labels, measures and ranks"
+    if not isinstance(output, LabelExpression):
+        return SqlColumn(name, Role.NUMBER if isinstance(output, Measure) else Role.RANK)
     role, labels = (Role.GROUP, by) if output in by else (Role.ITEM, items)
     start = sum(len(label.columns) for label in labels[: labels.index(output)])
     return SqlColumn(name, role, tuple(range(start, start + len(output.columns))), output.truncated_to)

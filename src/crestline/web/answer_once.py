@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from crestline.errors import CrestlineError, EngineDefect, StatementTimeout
+from crestline.ledger.receipt import RequestKey, RequestProblem, RequestRefused
+from crestline.payment import LONGEST_WAIT
 from crestline.question import Question
 from crestline.randomness.entropy import system
-from crestline.web.permissions import Caller, ask_as_json
+from crestline.web.permissions import Caller, answer_json, ask_as_json, find_answer
 from crestline.web.problems import Problem, problem_of
-from crestline.web.requests.idempotency import CONFLICT, RequestResult
+from crestline.web.requests.idempotency import request_key
 from crestline.web.service_state import ServedDataset, ServiceState
 
 
@@ -29,26 +31,17 @@ class QueuedQuestion:
 def answer_once(state: ServiceState, caller: Caller, name: str, question: Question, key: str | None) -> dict[str, Any]:
     """The answer as JSON, or a `Problem`. With a key, a question that is sent again is not paid again."""
     served = caller.dataset(state, name)
-
-    def run_question() -> RequestResult:
-        return _run_question(state, served, caller, question)
-
-    result = (
-        run_question()
-        if key is None
-        else state.requests.run_once(
-            caller.person.name,
-            key,
-            [name, {**question.to_json(), "domain": question.domain, "groups": question.groups}],
-            run_question,
-        )
-    )
-    if isinstance(result, str):
-        raise _idempotency_problem(result)
-    if result.status >= 400:
-        raise Problem(result.status, **result.body, wait=result.wait)
-    body: dict[str, Any] = result.body
-    return body
+    asked = [name, {**question.to_json(), "domain": question.domain, "groups": question.groups}]
+    request = None if key is None else request_key(caller.person.name, key, asked)
+    try:
+        body = _find_own_answer(state, served, caller, request)
+        if body is None:
+            body = _run_question(state, served, caller, question, request)
+            if body["stored"]:  # it may have been paid for under the same key meanwhile
+                body = _find_own_answer(state, served, caller, request) or body
+        return body
+    except RequestRefused as refusal:
+        raise _idempotency_problem(refusal.why) from None
 
 
 async def answer_from_queue(
@@ -67,21 +60,37 @@ async def answer_from_queue(
         return body
 
 
-def _run_question(state: ServiceState, dataset: ServedDataset, caller: Caller, question: Question) -> RequestResult:
-    """The answer, or the refusal; a refusal that cannot have cost anything is not kept."""
+def _find_own_answer(
+    state: ServiceState, dataset: ServedDataset, caller: Caller, request: RequestKey | None
+) -> dict[str, Any] | None:
+    """The answer to what was asked under this key, as it was given; None where nothing was."""
+    found = None if request is None else dataset.ledger.find_request(request, LONGEST_WAIT)
+    if found is None:
+        return None
+    return answer_json(find_answer(state, caller, found.analyst_number)[0], found.analyst_number)
+
+
+def _run_question(
+    state: ServiceState, dataset: ServedDataset, caller: Caller, question: Question, request: RequestKey | None
+) -> dict[str, Any]:
+    """The answer as JSON.
+
+    Raises:
+        Problem: It is refused, or failed.
+        RequestRefused: Another process has used the key meanwhile.
+    """
     asked = (caller.person.name, dataset.config.name, question)
+    _refuse_repeated_timeout(state.timeouts.wait(*asked))
     try:
-        _refuse_repeated_timeout(state.timeouts.wait(*asked))
-        return RequestResult(200, ask_as_json(dataset, caller, question, state.config.limits, system()))
+        return ask_as_json(dataset, caller, question, state.config.limits, system(), request)
+    except RequestRefused:
+        raise
     except CrestlineError as error:
         if isinstance(error, EngineDefect):
             state.metrics.count_defect(error.kind)
         if isinstance(error, StatementTimeout):
             state.timeouts.note_timeout(*asked)
-        problem = problem_of(error)
-    except Problem as refusal:
-        problem = refusal
-    return RequestResult(problem.status, problem.to_json(), may_be_stored=problem.charged, wait=problem.wait)
+        raise problem_of(error) from error
 
 
 def _refuse_repeated_timeout(wait: float) -> None:
@@ -91,8 +100,8 @@ def _refuse_repeated_timeout(wait: float) -> None:
         raise Problem(503, "took_too_long", message, wait=math.ceil(wait))
 
 
-def _idempotency_problem(why: str) -> Problem:
-    if why == CONFLICT:
+def _idempotency_problem(why: RequestProblem) -> Problem:
+    if why in ("conflict", "cancelled"):
         return Problem(409, "key_reused", "This idempotency key was used for another question: use a new one.")
     return Problem(
         409,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Annotated, Any, cast
+from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Path, Request
 from fastapi.exceptions import RequestValidationError
@@ -12,26 +13,42 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 from crestline import __version__
 from crestline.errors import CrestlineError
 from crestline.ledger.report import account_decimals
+from crestline.price.encoding import encode_price
 from crestline.question import Question, QuestionFields
+from crestline.randomness.entropy import system
 from crestline.sql_questions.statement import Kind
 from crestline.web.access.callers import caller_by_token, sent_from_this_machine
 from crestline.web.answer_once import QueuedQuestion, answer_from_queue
-from crestline.web.api.schemas import AnswerBody, Budgets, Datasets, Error, Health, TopRequest
-from crestline.web.api.sql import SqlBody, SqlRequest, question_of, read_request, result_json
+from crestline.web.api.schemas import (
+    AnswerBody,
+    Budgets,
+    Datasets,
+    Error,
+    Health,
+    PriceBody,
+    SqlBody,
+    SqlRequest,
+    TopRequest,
+)
+from crestline.web.api.sql import question_of, read_request, result_json
 from crestline.web.metrics import CONTENT_TYPE
 from crestline.web.middleware import Middleware, error_body
 from crestline.web.pages.api_page import api_page
 from crestline.web.pages.forms import error_page, page_response
 from crestline.web.pages.routes import pages
-from crestline.web.permissions import Caller, shares_left, stored_answer_json
+from crestline.web.permissions import Caller, price_question, shares_left, stored_answer_json
 from crestline.web.problems import Problem, forbidden_problem, problem_of
 from crestline.web.requests.access_log import AccessLog
 from crestline.web.service_state import ServedDataset, ServiceState
 from crestline.web.utc_clock import utc_now
+
+if TYPE_CHECKING:
+    from crestline.web.mcp.server import AgentEndpoint
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": Error, "description": words}
@@ -56,7 +73,10 @@ def create_app(state: ServiceState) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
+        async with AsyncExitStack() as open_parts:
+            for endpoint in agents:
+                await open_parts.enter_async_context(endpoint.running())
+            yield
         app.state.service.close()
 
     app = FastAPI(
@@ -69,6 +89,8 @@ def create_app(state: ServiceState) -> FastAPI:
         redirect_slashes=False,  # a redirect would repeat the host that a request names
     )
     app.state.service = state
+    agents = _agent_endpoints(app, state.config.mcp_hosts)
+    app.router.routes.extend(Route("/mcp", endpoint, include_in_schema=False) for endpoint in agents)
     app.include_router(api)
     app.include_router(open_to_all)
     app.include_router(pages)
@@ -78,6 +100,15 @@ def create_app(state: ServiceState) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _handle_invalid_request)
     app.add_exception_handler(HTTPException, _handle_http_error)
     return app
+
+
+def _agent_endpoints(app: FastAPI, hosts: tuple[str, ...]) -> list[AgentEndpoint]:
+    """The endpoint of tools for agents, where the extra `mcp` is installed."""
+    if find_spec("mcp") is None or find_spec("httpx") is None:
+        return []
+    from crestline.web.mcp.server import AgentEndpoint
+
+    return [AgentEndpoint(app, hosts)]
 
 
 def _service_state(request: Request) -> ServiceState:
@@ -116,6 +147,13 @@ async def top(
     return JSONResponse(await answer_from_queue(state, question, request.is_disconnected))
 
 
+@api.post("/datasets/{name}/price", response_model=PriceBody)
+def price(name: str, request_body: TopRequest, state: CurrentState, caller: Known) -> JSONResponse:
+    """What a question would cost you at most and at least; nothing is charged, and no row is read."""
+    cost = price_question(state, caller, caller.dataset(state, name), _question(request_body), system())
+    return JSONResponse(encode_price(cost))
+
+
 @api.post("/sql", response_model=SqlBody)
 async def sql(
     request: Request,
@@ -131,8 +169,12 @@ async def sql(
     dataset = caller.dataset(state, request_body.dataset)
     statement = await run_in_threadpool(read_request, request_body, dataset, state.config.limits.k)
     if statement.kind is Kind.NOTHING:
-        return JSONResponse(result_json(statement, None))
-    question = QueuedQuestion(caller, dataset.config.name, question_of(statement, request_body), idempotency_key)
+        return JSONResponse(result_json(statement))
+    asked = question_of(statement, request_body)
+    if statement.kind is Kind.PRICE:
+        cost = await run_in_threadpool(price_question, state, caller, dataset, asked, system())
+        return JSONResponse(result_json(statement, price=str(cost)))
+    question = QueuedQuestion(caller, dataset.config.name, asked, idempotency_key)
     answer = await answer_from_queue(state, question, request.is_disconnected)
     return JSONResponse(result_json(statement, answer))
 
@@ -180,7 +222,7 @@ async def healthz() -> dict[str, str]:
 @open_to_all.get("/readyz", response_model=Health, responses={503: {"model": Error}})
 def readyz(state: CurrentState) -> dict[str, str]:
     """Whether questions can be answered: the ledger can be read. Databases are asked before each question."""
-    state.tables.read(lambda connection: None)
+    state.store.database.read(lambda connection: None)
     return {"status": "ok"}
 
 

@@ -93,7 +93,6 @@ class Limits:
     passes        1: every question reads its table in one pass; 0: as many as it takes
     connections   of a data set that are open at once
     waiting       questions that may wait: for a connection, and for their turn in this process
-    key_days      for so many days an idempotency key is remembered
     """
 
     requests_per_minute: int
@@ -102,7 +101,6 @@ class Limits:
     seconds: int
     connections: int
     waiting: int
-    key_days: int = 30
     passes: int = 0
 
 
@@ -116,6 +114,7 @@ class Config:
     datasets, analysts    by name
     limits     what one request may ask for
     file       where all this was written, for messages
+    mcp_hosts  names under which agents reach the service, besides those of this machine
     """
 
     ledger: str
@@ -127,6 +126,7 @@ class Config:
     reports: Mapping[str, ReportConfig] = field(default_factory=dict)
     witness: str | None = None
     key: Path | None = None
+    mcp_hosts: tuple[str, ...] = ()
 
     @property
     def key_file(self) -> Path:

@@ -15,10 +15,12 @@ from crestline.exact_numbers import decimal_text
 from crestline.histogram.label_order import label_order
 from crestline.ledger.entries import Entry
 from crestline.ledger.periods import PeriodCharge
+from crestline.ledger.receipt import RequestKey
 from crestline.ledger.report import fraction_used
 from crestline.ledger.storage.rows import Account
 from crestline.payment import as_free_answer, current_bill
 from crestline.prepare import Prepared, prepare
+from crestline.price.price import Price, paying_account, price
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
 from crestline.sources.engine.cache_owner import use_cache_of
@@ -72,15 +74,26 @@ class Caller:
 
 
 def ask_as_json(
-    dataset: ServedDataset, caller: Caller, question: Question, limits: Limits, entropy: Entropy
+    dataset: ServedDataset,
+    caller: Caller,
+    question: Question,
+    limits: Limits,
+    entropy: Entropy,
+    request: RequestKey | None = None,
 ) -> dict[str, Any]:
-    """Ask, and give the answer as JSON with its number. `entropy` must be this request's own."""
+    """Ask, and give the answer as JSON with its number. `entropy` must be this request's own. Under the key of
+    `request` it is asked once."""
     with use_cache_of(caller.person.name):
-        return _ask_and_record(dataset, caller, question, limits, entropy)
+        return _ask_and_record(dataset, caller, question, limits, entropy, request)
 
 
 def _ask_and_record(
-    dataset: ServedDataset, caller: Caller, question: Question, limits: Limits, entropy: Entropy
+    dataset: ServedDataset,
+    caller: Caller,
+    question: Question,
+    limits: Limits,
+    entropy: Entropy,
+    request: RequestKey | None,
 ) -> dict[str, Any]:
     who, ledger = caller.person.name, dataset.ledger
     before = dataset.prepared_cache.find(who, question)
@@ -90,7 +103,8 @@ def _ask_and_record(
     if found is not None:
         return answer_json(_with_title(as_free_answer(found), dataset), found.analyst_number)
     answer = _with_title(
-        ask(ready, source=dataset.source, entropy=entropy, ledger=ledger, analyst=caller.payer), dataset
+        ask(ready, source=dataset.source, entropy=entropy, ledger=ledger, analyst=caller.payer, request=request),
+        dataset,
     )
     dataset.prepared_cache.keep(who, question, ready)
     if answer.bill is not None:
@@ -195,6 +209,28 @@ def prepare_permitted(dataset: ServedDataset, caller: Caller, question: Question
         _check_limit("k_bar", ready.question.slots, limits.k_bar)
     _check_source_accepts(dataset, ready, caller.person.name)
     return ready
+
+
+def visible_price(
+    state: ServiceState, caller: Caller, dataset: ServedDataset, ready: Prepared, *, stored: bool = False
+) -> tuple[Price, bool]:
+    """The price for the accounts that a caller may see, and whether these are all that pay."""
+    seen = {one.analyst for one in caller.accounts(state)}
+    parts = dataset.ledger.charged_accounts(caller.payer, ready.period_charge)
+    accounts = [part for part in parts if part.account.analyst in seen]
+    payers = [paying_account(part, part.account.title) for part in accounts]
+    return price(ready, payers, stored=stored), len(accounts) == len(parts)
+
+
+def price_question(
+    state: ServiceState, caller: Caller, dataset: ServedDataset, question: Question, entropy: Entropy
+) -> Price:
+    """The price of a question for its caller, nothing where its answer is stored; nothing is charged."""
+    with use_cache_of(caller.person.name):
+        ready = prepare_permitted(dataset, caller, question, state.config.limits)
+        known = Identity(ready, dataset.source, entropy)
+        stored = find_stored(dataset.ledger, known, caller.payer, record=False) is not None
+        return visible_price(state, caller, dataset, ready, stored=stored)[0]
 
 
 def _groups(dataset: ServedDataset, listed: object) -> object:

@@ -14,6 +14,7 @@ from crestline.errors import (
     SourceUnavailable,
     was_charged,
 )
+from crestline.sql_questions.refusals import SqlError
 
 NOT_ALLOWED = "forbidden"
 
@@ -81,6 +82,8 @@ def problem_of(error: CrestlineError) -> Problem:
             "The ledger did not answer. If the question was charged, it stays charged; ask the owner to look.",
             charged=True,  # it may have been written all the same
         )
+    if isinstance(error, SqlError):
+        return Problem(422, error.sqlstate, str(error))
     return Problem(422, "bad_question", str(error), charged=was_charged(error))
 
 

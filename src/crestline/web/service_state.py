@@ -14,7 +14,6 @@ from crestline.histogram.view_kinds import SLOTS, View
 from crestline.ledger.balance_rules import check_user
 from crestline.ledger.budget import Budget
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.storage.database import Database
 from crestline.ledger.storage.store import Store
 from crestline.periods.calendar import Periods
 from crestline.question import Limits, Question
@@ -30,11 +29,9 @@ from crestline.web.access.tokens import Tokens
 from crestline.web.config import Config, DatasetConfig
 from crestline.web.metrics import DatasetMetrics, Metrics
 from crestline.web.requests.cancellation import Tickets, may_be_charged
-from crestline.web.requests.idempotency import KeyedRequests
 from crestline.web.requests.prepared_cache import PreparedCache
 from crestline.web.requests.queue import QuestionQueue
 from crestline.web.requests.recent_timeouts import RecentTimeouts
-from crestline.web.schema import service_tables
 from crestline.web.utc_clock import utc_now
 
 _LOGGER = logging.getLogger("crestline.service")
@@ -90,27 +87,24 @@ class ServiceState:
 
     config       the configuration it was opened with
     datasets     every data set by its name, ready to be asked
-    tokens, sessions, requests    who may ask, who is signed in, which requests were answered before
+    tokens, sessions    who may ask, who is signed in
     rate_limit, metrics, timeouts    what is counted in this process
-    store, tables    the ledger, and the service's own tables beside it
+    store            the ledger
     tickets          the questions that wait or run in this process
     """
 
     config: Config
     datasets: dict[str, ServedDataset]
     tokens: Tokens
-    requests: KeyedRequests
     rate_limit: RateLimit
     metrics: Metrics
     sessions: Sessions
     timeouts: RecentTimeouts
     store: Store
-    tables: Database
     tickets: Tickets = field(default_factory=Tickets)
 
     def close(self) -> None:
         """Close the ledger's database; sources end with the process."""
-        self.tables.close()
         self.store.close()
 
 
@@ -127,10 +121,9 @@ def open_state(
     counted = {name: metrics.dataset(name) for name in config.datasets}
     sources = {name: _source(config, part, counted[name], copies) for name, part in config.datasets.items()}
     store = Store.create(config.ledger, clock, 30.0, config.witness)
-    store.refuse_damaged()
-    ledgers = {name: _ledger(config, part, store) for name, part in config.datasets.items()}
-    tables = service_tables(store.database)
     keys = Keys.read_or_create(config.key_file, store)
+    store.refuse_damaged(keys.signer("verified"))
+    ledgers = {name: _ledger(config, part, store) for name, part in config.datasets.items()}
     tokens = Tokens(store, keys)
     return ServiceState(
         config,
@@ -139,13 +132,11 @@ def open_state(
             for name, part in config.datasets.items()
         },
         tokens,
-        KeyedRequests(tables, clock, config.limits.key_days),
         RateLimit(config.limits.requests_per_minute, seconds),
         metrics,
         Sessions(store, keys, tokens),
         RecentTimeouts(seconds),
         store,
-        tables,
     )
 
 
@@ -157,6 +148,8 @@ def reopen_state(state: ServiceState, config: Config) -> ServiceState:
     """
     if config.ledger != state.config.ledger:
         raise ParameterError(f"{config.location(('ledger',))}: ledger is another one: restart the service for that")
+    if config.witness is not None and config.witness != state.config.witness:
+        state.store.attach_witness(config.witness)
     counted = {name: state.metrics.dataset(name) for name in config.datasets}
     same = {name: served for name, served in state.datasets.items() if _is_unchanged(state, config, name)}
     sources = {
@@ -164,7 +157,6 @@ def reopen_state(state: ServiceState, config: Config) -> ServiceState:
         for name, part in config.datasets.items()
     }
     ledgers = {name: _ledger(config, part, state.store) for name, part in config.datasets.items()}
-    state.requests.set_days(config.limits.key_days)
     served = {
         name: same.get(name)
         or ServedDataset(part, sources[name], ledgers[name], _build_queue(config, counted[name]), counted[name])
@@ -179,7 +171,7 @@ def reopen_state(state: ServiceState, config: Config) -> ServiceState:
 
 def _is_unchanged(state: ServiceState, config: Config, name: str) -> bool:
     """Whether a data set can be asked as before: its own settings, and what limits a question, are the same."""
-    old, new = (replace(one.limits, requests_per_minute=1, key_days=1) for one in (state.config, config))
+    old, new = (replace(one.limits, requests_per_minute=1) for one in (state.config, config))
     return state.config.datasets[name] == config.datasets.get(name) and old == new
 
 
@@ -202,6 +194,8 @@ def _source(config: Config, part: DatasetConfig, metrics: DatasetMetrics, copies
             lambda: open_source(part.source, table=part.table, timeout=float(config.limits.seconds)),
             PoolLimits(config.limits.connections, config.limits.waiting, float(config.limits.seconds)),
         )
+    with _with_location(config, (*at, "user")):
+        inner.check(Question(user=part.user, item=(part.user,), k=1, k_bar=1))
     with _with_location(config, (*at, "budget")):
         inner.check(Question(user=part.user, item=part.items[:1], k=1, k_bar=1, period=_current_period(part.budget)))
     for item in part.items:

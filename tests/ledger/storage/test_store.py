@@ -162,7 +162,7 @@ def test_the_database_refuses_a_second_settlement_and_no_second_service(make_led
         (
             tables.entries,
             ("sequence", "kind", "dataset", "body", "hash"),
-            ("analyst", "receipt", "answer_key", "number"),
+            ("analyst", "receipt", "answer_key", "number", "request"),
         ),
     ],
     ids=lambda value: getattr(value, "name", None),

@@ -40,7 +40,7 @@ def test_a_query_is_asked_once_and_then_served(service: Service) -> None:
         ("SELECT * FROM loans", 422, "rows are not shown"),
         ("SELECT secret, COUNT(*) FROM loans GROUP BY 1", 422, "no column 'secret'"),
         ("SELECT country, COUNT(*) FROM loans GROUP BY 1", 403, ""),
-        ("EXPLAIN SELECT title FROM loans GROUP BY 1", 422, "forecast"),
+        ("EXPLAIN SELECT title FROM loans GROUP BY 1", 200, "of the budget"),
         ("SELECT title, COUNT(*) FROM loans WHERE $1 = $2 GROUP BY 1", 422, "no value"),
     ],
 )

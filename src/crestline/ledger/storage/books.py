@@ -6,6 +6,7 @@ batch. What is posted is kept in memory, where the following changes of the batc
 
 from __future__ import annotations
 
+import time
 from collections import ChainMap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from crestline.ledger.storage.rows import (
     FINGERPRINT,
     MODULUS,
     Account,
+    AccountKey,
     ChainHead,
     Key,
     Row,
@@ -34,12 +36,24 @@ from crestline.ledger.storage.tables import (
     chain_head,
     check_version,
     entries,
+    is_about_witness,
     is_beginning,
     is_ending,
     lost_head_error,
     periods,
+    refusals,
 )
-from crestline.ledger.storage.witness import Witness, chain_contains, witness_error
+from crestline.ledger.storage.witness import (
+    LONGEST_WAIT,
+    Witness,
+    WitnessError,
+    WitnessState,
+    missing_head,
+    no_witness_error,
+    other_witness_error,
+    witness_error,
+    witness_name,
+)
 
 _MOST_NEWER = 1000  # entries of other processes, beyond which all rows are read again
 
@@ -82,10 +96,14 @@ class Books:
         address: str = "",
         witness: Witness | None = None,
         known: Balances | None = None,
+        *,
+        needs_witness: bool = True,
     ) -> None:
         self.connection = connection
         self._address = address
         self._witness = witness
+        self._needs_witness = needs_witness
+        self._seen: WitnessState | None = None
         self._known = known
         self._balances: Balances | None = None
         self._head = ChainHead(0, GENESIS)
@@ -99,8 +117,8 @@ class Books:
         """Take the lock of all writers, once, and return these books.
 
         Raises:
-            LedgerError: Another version of the program, or another hand, has changed the ledger, or it is older than
-                its witness.
+            LedgerError: Another version of the program, or another hand, has changed the ledger; or it is older than
+                its witness, or has one that is not at hand.
         """
         if self._balances is None:
             row = self.connection.execute(_LOCKED).first()
@@ -145,12 +163,35 @@ class Books:
             return None, []
         return self._check_unedited(reserved), [one for one in found if one.receipt == number and one.kind in _ENDED]
 
-    def find_answer(self, key: str) -> Entry | None:
-        """The newest settled entry with this answer key."""
+    def find_answer(self, key: str) -> tuple[Entry | None, Entry | None]:
+        """The newest settled entry with this answer key, and a newer reservation with it that has not ended."""
         self.lock()
-        posted = (one for one in reversed(self._new) if one.answer_key == key and one.kind == "settled")
-        found = next(posted, None) or self._find_first(ANSWER, wanted=key)
-        return None if found is None else self._check_unedited(found)
+        posted = [one for one in self._new if one.answer_key == key]
+        newest = next((one for one in reversed(posted) if one.kind in ("settled", "reserved")), None)
+        newest = newest or self._find_first(_NEWEST, wanted=key)
+        if newest is None or newest.kind == "settled":
+            return None if newest is None else self._check_unedited(newest), None
+        settled = next((one for one in reversed(posted) if one.kind == "settled"), None)
+        found = settled or self._find_first(ANSWER, wanted=key)
+        running = newest if not self._following(newest.sequence) else None
+        return None if found is None else self._check_unedited(found), running
+
+    def find_claim(self, key: str) -> tuple[Entry, list[Entry]] | None:
+        """What was reserved, or cancelled, under this key of a request and not given back, and what followed it.
+
+        The lock is not taken: a reader may ask, too.
+        """
+        stored = self._find_entries(_CLAIMS, wanted=key)
+        for entry in reversed([*stored, *(one for one in self._new if one.request == key)]):
+            following = self._following(entry.sequence)
+            if all(one.kind != "voided" for one in following):
+                return self._check_unedited(entry), following
+        return None
+
+    def _following(self, number: int) -> list[Entry]:
+        """The entries that took up or ended a reservation."""
+        stored = self._find_entries(_RESERVATION, wanted=number)
+        return [one for one in (*stored, *self._new) if one.receipt == number and one.kind in _ENDED]
 
     def has_asked(self, dataset: str, analyst: str) -> bool:
         """Whether anything was ever reserved, or served, for this analyst."""
@@ -172,8 +213,21 @@ class Books:
         self._head = ChainHead(entry.sequence, entry.hash)
         return entry
 
+    def count_refusal(self, key: AccountKey, day: str) -> tuple[int, tuple[str, int] | None]:
+        """How many refusals an account has had on this day with this one; and, with the first of a day, the day before
+        on which there was one, and their number."""
+        self.lock()
+        own = (refusals.c.dataset == key[0], refusals.c.analyst == key[1])
+        row = self.connection.execute(select(refusals.c.day, refusals.c.number).where(*own)).first()
+        if row is None:
+            self.connection.execute(insert(refusals), {"dataset": key[0], "analyst": key[1], "day": day, "number": 1})
+            return 1, None
+        number = row.number + 1 if row.day == day else 1
+        self.connection.execute(update(refusals).where(*own).values(day=day, number=number))
+        return number, None if row.day == day else (row.day, row.number)
+
     def flush(self) -> None:
-        """Write what was posted."""
+        """Write what was posted, and announce it to the witness."""
         if not self._new:
             return
         assert self._balances is not None, "posting locks"
@@ -182,6 +236,7 @@ class Books:
         self.connection.execute(_MOVE_HEAD, {"length": self._head.length, "head": self._head.hash})
         for key, row in self._changed.items():
             self._write_row(key, self._balances.rows.get(key), row)
+        self._announce()
 
     def committed_balances(self) -> Balances | None:
         """All balances after the commit, for the next transaction of this process."""
@@ -200,11 +255,46 @@ class Books:
             )
 
     def _check_witness(self, head: ChainHead) -> None:
+        """Refuse a ledger whose witness is not here, or does not know it."""
+        if not self._needs_witness or (self._witness is None and self._known is not None and self._known.head == head):
+            return
+        stated = self.find_witness()
+        name = None if stated is None else _field(stated, "name")
+        if self._witness is None:
+            if stated is not None:
+                raise no_witness_error(self._address, name)
+            return
+        seen = self._seen = self._witness.read()
+        if seen is None:
+            raise witness_error(self._address, self._witness, head, None)
+        if stated is not None and name != witness_name(self._witness):
+            raise other_witness_error(self._address, name, self._witness)
+        missing = missing_head(seen, head, lambda number: self._find_entries(_NUMBERED, wanted=number))
+        if missing is not None:
+            raise witness_error(self._address, self._witness, head, missing)
+
+    def find_witness(self) -> Entry | None:
+        """The newest entry that says that there is a witness."""
+        return self._find_first(_WITNESSED)
+
+    def _announce(self) -> None:
+        """Tell the witness where the chain will end. One that is slow or fails refuses the change before its commit."""
         if self._witness is None:
             return
-        seen = self._witness.read_head()
-        if seen is None or not chain_contains(lambda: self._find_entries(_NUMBERED, wanted=seen.length), head, seen):
-            raise witness_error(self._address, self._witness, head, seen)
+        assert self._balances is not None, "posting locks"
+        started = time.monotonic()
+        self._witness.announce(self._balances.head, self._head)
+        if time.monotonic() - started > LONGEST_WAIT:
+            raise WitnessError(f"witness {self._witness.place}: it is too slow; nothing was charged: try again")
+
+    def confirm(self) -> None:
+        """Tell the witness, after the commit, where the chain ends."""
+        if self._witness is not None and self.is_locked and (self._seen is None or self._seen.confirmed != self._head):
+            try:
+                self._witness.confirm(self._head)
+            except WitnessError as error:  # between the two phases
+                reason = str(error).rpartition(";")[0]
+                raise LedgerError(f"{reason}; what was reserved stays charged: see that it can be written") from None
 
     def _current_balances(self, head: ChainHead, last: Entry | None) -> Balances:
         """All balances at this head. Only the rows that other processes have changed since are read.
@@ -339,6 +429,7 @@ _HEAD = select(chain_head.c.version, chain_head.c.length, chain_head.c.head)
 _LOCKED = _HEAD.with_for_update()
 _LAST = select(entries).order_by(entries.c.sequence.desc()).limit(1)
 _NUMBERED = select(entries).where(entries.c.sequence == bindparam("wanted"))
+_WITNESSED = select(entries).where(is_about_witness()).order_by(entries.c.sequence.desc()).limit(1)
 _NEWER = (
     select(entries).where(entries.c.sequence > bindparam("known")).order_by(entries.c.sequence).limit(_MOST_NEWER + 1)
 )
@@ -348,6 +439,13 @@ _RESERVATION = select(entries).where(
         and_(entries.c.receipt == bindparam("wanted"), is_ending()),
         and_(entries.c.receipt == bindparam("wanted"), is_beginning()),
     )
+)
+_CLAIMS = select(entries).where(entries.c.request == bindparam("wanted")).order_by(entries.c.sequence)
+_NEWEST = (
+    select(entries)
+    .where(entries.c.answer_key == bindparam("wanted"), entries.c.kind.in_(("settled", "reserved")))
+    .order_by(entries.c.sequence.desc())
+    .limit(1)
 )
 ANSWER = (
     select(entries)

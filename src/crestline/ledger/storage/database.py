@@ -14,9 +14,9 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, Engine
@@ -25,7 +25,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from crestline.errors import LedgerError
 from crestline.ledger.storage.books import Balances, Books
 from crestline.ledger.storage.errors import DAMAGED, RETRIED, ledger_error, sqlstate
-from crestline.ledger.storage.witness import Witness
+from crestline.ledger.storage.witness import Witness, WitnessError
 
 T = TypeVar("T")
 Job: TypeAlias = tuple[Callable[[Books], Any], "Future[Any]"]  # a change, and its outcome
@@ -42,11 +42,26 @@ class Database:
         self._connect = connect
         self._alone = threading.RLock() if one_connection else nullcontext()
         self._witness: Witness | None = None
+        self._needs_witness = True
         self._connect_in_process()
 
-    def use_witness(self, witness: Witness) -> None:
+    def use_witness(self, witness: Witness | None) -> None:
         """Tell the witness of every change from now on, before its outcome is returned, and believe it."""
         self._witness = witness
+
+    @property
+    def witness(self) -> Witness | None:
+        """The witness that is told of every change."""
+        return self._witness
+
+    @contextmanager
+    def without_witness(self) -> Iterator[None]:
+        """Write to a ledger that has a witness without telling it: for its owner, who replaces what it knows."""
+        used, self._witness, self._needs_witness = self._witness, None, False
+        try:
+            yield
+        finally:
+            self._witness, self._needs_witness = used, True
 
     def _connect_in_process(self) -> None:
         self._process = os.getpid()
@@ -114,7 +129,8 @@ class Database:
                 self._commit([job])
         except Exception as error:
             for _, future in batch:  # no exception is shared with another thread
-                future.set_exception(LedgerError(str(error)) if isinstance(error, LedgerError) else error)
+                shared = len(batch) > 1 and isinstance(error, LedgerError)
+                future.set_exception(LedgerError(str(error)) if shared else error)
         else:
             for (_, future), (result, failure) in zip(batch, outcomes, strict=True):
                 if failure is None:
@@ -126,17 +142,16 @@ class Database:
         """One transaction. Outcomes are returned after it only: a commit that fails is a failure of all."""
         options = self._write_options()
         with self._engine.connect().execution_options(**options) as connection, connection.begin():
-            books = Books(connection, self.address, self._witness, self._known)
+            books = Books(connection, self.address, self._witness, self._known, needs_witness=self._needs_witness)
             try:
                 outcomes = [_attempt(change, books, alone=len(batch) == 1) for change, _ in batch]
                 books.flush()
             except Exception as error:
-                if len(batch) == 1 or (isinstance(error, SQLAlchemyError) and _is_retried(error)):
+                if len(batch) == 1 or _fails_all(error):
                     raise
                 raise _BatchFailed from None
         self._known = books.committed_balances()
-        if self._witness is not None and books.is_locked:
-            self._witness.note_head(books.head)  # after the commit, and before any outcome is returned: see `witness`
+        books.confirm()  # after the commit, and before any outcome is returned: see `witness`
         return outcomes
 
     def _run_with_retries(self, run: Callable[[], T]) -> T:
@@ -176,7 +191,7 @@ def _attempt(change: Callable[[Books], Any], books: Books, *, alone: bool) -> tu
     posted = books.posted
     try:
         return change(books), None
-    except (SQLAlchemyError, UnicodeDecodeError):
+    except (SQLAlchemyError, UnicodeDecodeError, WitnessError):
         raise
     except Exception as error:
         if alone or books.posted > posted:  # it broke the rule: nothing of this transaction is written
@@ -184,8 +199,11 @@ def _attempt(change: Callable[[Books], Any], books: Books, *, alone: bool) -> tu
         return None, error
 
 
-def _is_retried(error: SQLAlchemyError) -> bool:
-    """Whether the whole batch is tried again: after a conflict, or where the connection was lost."""
+def _fails_all(error: Exception) -> bool:
+    """Whether an error is that of every change: the witness is at fault, or the whole batch is tried again, after a
+    conflict or where the connection was lost."""
+    if not isinstance(error, SQLAlchemyError):
+        return isinstance(error, WitnessError)
     return sqlstate(error) in RETRIED or bool(getattr(error, "connection_invalidated", False))
 
 

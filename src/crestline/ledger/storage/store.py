@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from sqlalchemy import Connection, Executable, Select, bindparam, select
+from itsdangerous import BadData
+from sqlalchemy import Connection, Executable, Select, bindparam, delete, func, insert, or_, select
 
 from crestline.errors import BudgetExhausted, BudgetMismatch, LedgerError
 from crestline.guarantees.cost import Cost
 from crestline.ledger.amount import Amount, zero_amount
 from crestline.ledger.balance_rules import Balance, check_user, user_of_question
 from crestline.ledger.budget import Budget
-from crestline.ledger.entries import ENDINGS, Draft, Entry, EntryKind, is_ahead
+from crestline.ledger.entries import ENDINGS, UNREADABLE, Draft, Entry, EntryKind, canonical_json, is_ahead, utc_text
 from crestline.ledger.periods import PeriodCharge, check_same_calendar
-from crestline.ledger.receipt import Clock, LedgerRequest, Receipt, Settlement
+from crestline.ledger.receipt import (
+    AlreadyTakenUp,
+    Clock,
+    LedgerRequest,
+    Receipt,
+    RequestKey,
+    RequestRefused,
+    Settlement,
+)
 from crestline.ledger.storage import tables
 from crestline.ledger.storage.addresses import memory_database, open_database
 from crestline.ledger.storage.books import (
@@ -47,15 +58,28 @@ from crestline.ledger.storage.rows import (
     users_in,
 )
 from crestline.ledger.storage.tables import entries
-from crestline.ledger.storage.witness import open_witness
-from crestline.ledger.verify import Verification, verify
+from crestline.ledger.storage.witness import Witness, open_witness, witness_address, witness_name
+from crestline.ledger.verify import ChainAudit, Verification, verify
+
+if TYPE_CHECKING:
+    from itsdangerous import URLSafeSerializer
 
 T = TypeVar("T")
+LISTED_REFUSALS = 100  # refusals of a day and an account that are entries; more are counted
 Address: TypeAlias = str | os.PathLike[str]
 Choose: TypeAlias = Callable[
     [list[ChargedAccount]], tuple[Cost, int | None]
 ]  # what a question costs, and its k if it was chosen
+Signer: TypeAlias = "URLSafeSerializer"
 Usable: TypeAlias = Callable[[object], bool]  # whether an answer that is stored may be served
+
+
+@dataclass(frozen=True)
+class _Running:
+    """A reservation that may be about to be answered; `is_claimed` where it was made under the request's own key."""
+
+    entry: Entry
+    is_claimed: bool = False
 
 
 class Store:
@@ -64,13 +88,15 @@ class Store:
     def __init__(self, database: Database, clock: Clock) -> None:
         self.database = database  # the service keeps its own tables beside it
         self._clock = clock
+        self._lost: set[int] = set()
 
     @classmethod
     def create(cls, address: Address, clock: Clock, timeout: float, witness: Address | None = None) -> Store:
-        """The ledger at this address, made if there is none; `witness` is where its checksum is kept."""
+        """The ledger at this address, made if there is none; `witness` is where its checksum is kept, which the
+        environment names unless it is given."""
         database = open_database(address, create=True, timeout=timeout)
         database.write(lambda books: tables.build(books.connection, database.address))
-        return cls(database, clock)._attach_witness(witness, timeout)
+        return cls(database, clock)._attach_witness(witness_address(witness), timeout)
 
     @classmethod
     def open(cls, address: Address, clock: Clock, timeout: float, witness: Address | None = None) -> Store:
@@ -102,26 +128,36 @@ class Store:
     # Witness
 
     def _attach_witness(self, address: Address | None, timeout: float) -> Store:
-        """This ledger, if its witness knows it; one that never had a witness gets one."""
-        if address is None:
-            return self
-        witness = open_witness(address, self.database, timeout)
-        head, known = self.database.read(read_head), witness.read_head()
-        if known is None and not self._has_witness():
-            witness.note_head(head)  # before it is written down: a crash between the two refuses nobody
-            self.database.use_witness(witness)
-            self.database.write(lambda books: books.post(_witness_draft(None), self._clock()))
-            return self
-        self.database.use_witness(witness)
-        try:
-            self.database.write(Books.lock)  # the lock checks
-        except LedgerError:
-            self.close()
-            raise
+        """This ledger with its witness, if one is named."""
+        if address is not None:
+            try:
+                self.attach_witness(address, timeout)
+            except LedgerError:
+                self.close()
+                raise
         return self
 
-    def _has_witness(self) -> bool:
-        return bool(self._read_entries(select(entries).where(entries.c.kind == "witnessed").limit(1)))
+    def attach_witness(self, address: Address, timeout: float = 30.0) -> None:
+        """Tell the witness at this address of every change; a ledger that never had one gets it.
+
+        Raises:
+            LedgerError: It is not the ledger's witness, or it does not know this ledger.
+        """
+        witness = open_witness(address, self.database, timeout)
+        if witness.read() is None and self.database.read(lambda connection: Books(connection).find_witness()) is None:
+            witness.replace(self.database.read(read_head))  # before it is written down: a crash between refuses nobody
+
+        def state_witness(books: Books) -> None:
+            if books.lock().find_witness() is None:
+                books.post(_witness_draft(witness, None), self._clock())
+
+        before = self.database.witness
+        self.database.use_witness(witness)
+        try:
+            self.database.write(state_witness)  # the lock checks
+        except LedgerError:
+            self.database.use_witness(before)
+            raise
 
     def accept(self, address: Address, timeout: float = 30.0) -> str:
         """Take this ledger in place of what its witness knows, for its owner who has restored it; a ledger that does
@@ -129,11 +165,12 @@ class Store:
         self.refuse_damaged()
         witness = open_witness(address, self.database, timeout)
         try:
-            known = witness.read_head()
-            before = "nothing" if known is None else f"{known.length}:{known.hash}"
+            known = witness.read()
+            before = "nothing" if known is None else f"{known.confirmed.length}:{known.confirmed.hash}"
         except LedgerError:
             before = "nothing that can be read"
-        self.database.write(lambda books: books.post(_witness_draft(before), self._clock()))
+        with self.database.without_witness():
+            self.database.write(lambda books: books.post(_witness_draft(witness, before), self._clock()))
         witness.replace(self.database.read(read_head))
         return before
 
@@ -197,23 +234,148 @@ class Store:
             raise outcome
         return outcome
 
-    def find_or_reserve(self, order: LedgerRequest, choose: Choose, usable: Usable) -> Entry | Receipt:
-        """The stored answer, as `find_answer`, or else a reservation, in one transaction: of those who ask the same at
-        the same time nobody pays for what another has paid for already."""
+    def reserve_once(self, order: LedgerRequest, choose: Choose) -> int:
+        """The number of the reservation under this request's key: one that was made before, or a new one."""
+        assert order.request is not None, "only a request with a key is made once"
+        key = order.request.key
 
-        def change(books: Books) -> Entry | Receipt | BudgetExhausted:
-            payers = payers_in(books.lock().rows, order.dataset, order.analyst)
-            key = order.answer_key(payers[-1].analyst)
-            found = None if key is None else books.find_answer(key)
-            if found is None or not usable(found.content["answer"]):
-                return self._reserve(books, order, choose)
-            books.post(order.served_again_draft(found), self._clock())
-            return found
+        def change(books: Books) -> int | BudgetExhausted:
+            claim = books.lock().find_claim(key)
+            if claim is not None:
+                return claim[0].sequence
+            made = self._reserve(books, order, choose)
+            return made.number if isinstance(made, Receipt) else made
 
         outcome = self.database.write(change)
         if isinstance(outcome, BudgetExhausted):
             raise outcome
         return outcome
+
+    def find_or_reserve(
+        self, order: LedgerRequest, choose: Choose, usable: Usable, patience: float = 0.0
+    ) -> Entry | Receipt:
+        """The stored answer, as `find_answer`, or else a reservation, in one transaction: of those who ask the same at
+        the same time nobody pays for what another has paid for already.
+
+        A reservation for the same that is younger than `patience` seconds may be about to be answered: its end is
+        waited for, for as long.
+
+        Raises:
+            RequestRefused: The order has a key, under which another question was asked, or this one in vain.
+        """
+        lost: set[int] = set()
+        while True:
+            outcome = self.database.write(
+                lambda books: self._find_or_reserve(books, order, choose, usable, None if patience == 0 else lost)
+            )
+            if isinstance(outcome, BudgetExhausted):
+                raise outcome
+            if not isinstance(outcome, _Running):
+                return outcome
+            if not self.wait_for_end(outcome.entry, patience):
+                if outcome.is_claimed:
+                    raise RequestRefused("unfinished")
+                lost.add(outcome.entry.sequence)
+
+    def _find_or_reserve(
+        self, books: Books, order: LedgerRequest, choose: Choose, usable: Usable, lost: set[int] | None
+    ) -> Entry | Receipt | _Running | BudgetExhausted:
+        """As `find_or_reserve`; reservations in `lost` are waited for in vain, and none is where it is None."""
+        payers = payers_in(books.lock().rows, order.dataset, order.analyst)
+        claim = None if order.request is None else books.find_claim(order.request.key)
+        if claim is not None:
+            return self._resume(books, order, *claim)
+        key = order.answer_key(payers[-1].analyst)
+        found, running = (None, None) if key is None else books.find_answer(key)
+        if found is not None and usable(found.content["answer"]):
+            books.post(order.served_again_draft(found), self._clock())
+            return found
+        if running is not None and lost is not None and running.sequence not in lost:
+            return _Running(running)
+        return self._reserve(books, order, choose)
+
+    def _resume(
+        self, books: Books, order: LedgerRequest, claim: Entry, following: list[Entry]
+    ) -> Entry | Receipt | _Running:
+        """What was asked under the key of this request before: its answer, or that it may still come."""
+        settled = settled_in(order.request, claim, following)
+        if settled is not None:
+            return check_unedited(settled, self.address)
+        if following or not claim.is_reserved_ahead:
+            return _Running(claim, is_claimed=True)
+        if canonical_json({**order.question, "ahead": True}) != canonical_json(claim.content["question"]):
+            raise LedgerError(f"reservation {claim.sequence} was made ahead for another question: give it back first")
+        return self._begin(books, claim)
+
+    def wait_for_end(self, reserved: Entry, patience: float) -> Entry | None:
+        """What ended a reservation, now or while it is younger than `patience` seconds; None where nothing did.
+
+        One that this process knows to be lost is not waited for.
+        """
+        end = time.monotonic() + patience
+        while True:
+            found = self._read_entry(_ENDING, wanted=reserved.sequence)
+            age = (self._clock() - datetime.fromisoformat(reserved.time)).total_seconds()
+            waits = age < patience and time.monotonic() < end and reserved.sequence not in self._lost
+            if found is not None or not waits:
+                return found
+            time.sleep(_POLL)
+
+    def note_lost(self, receipt: Receipt) -> None:
+        """Let no question of this process wait for a reservation whose question has failed."""
+        self._lost.add(receipt.number)
+
+    def is_lost(self, number: int) -> bool:
+        """Whether this process knows that the question of a reservation has failed."""
+        return number in self._lost
+
+    def find_request(self, request: RequestKey, patience: float = 0.0) -> Entry | None:
+        """The settled entry of what was asked under a key, waited for as in `find_or_reserve`; None where nothing was.
+
+        Raises:
+            RequestRefused: Another question was asked under it, or this one in vain.
+        """
+        claim = self.database.read(lambda connection: Books(connection, self.address).find_claim(request.key))
+        if claim is None or (claim[0].is_reserved_ahead and not claim[1]):
+            return None
+        settled = settled_in(request, *claim)
+        ended = settled or self.wait_for_end(claim[0], patience)
+        if ended is None:
+            raise RequestRefused("unfinished")
+        return check_unedited(ended, self.address) if ended.kind == "settled" else None
+
+    def cancel_request(self, key: str, by: str) -> Entry | None:
+        """Let nothing be asked under a key any more. Where something was, its reservation, or what settled it."""
+
+        def change(books: Books) -> Entry | None:
+            claim = books.lock().find_claim(key)
+            if claim is None:
+                books.post(Draft("cancelled", "", details={"by": by}, request=key), self._clock())
+            if claim is None or claim[0].kind == "cancelled":
+                return None
+            return next((one for one in claim[1] if one.kind == "settled"), claim[0])
+
+        return self.database.write(change)
+
+    def editions(self, dataset: str) -> dict[str, tuple[Entry, list[Entry]]]:
+        """The reservations of editions of reports, by the key of their request, and what took up or ended each; the
+        newest of each key, unless it was given back."""
+
+        def read(connection: Connection) -> dict[str, tuple[Entry, list[Entry]]]:
+            reserved = select(entries).where(tables.is_edition(), entries.c.dataset == dataset)
+            numbers = select(entries.c.sequence).where(tables.is_edition(), entries.c.dataset == dataset)
+            ended = or_(tables.is_ending(), tables.is_beginning())
+            following: dict[int | None, list[Entry]] = {}
+            for one in map(to_entry, connection.execute(select(entries).where(entries.c.receipt.in_(numbers), ended))):
+                following.setdefault(one.receipt, []).append(one)
+            found = {}
+            for one in map(to_entry, connection.execute(reserved.order_by(entries.c.sequence))):
+                ending = following.get(one.sequence, [])
+                if all(other.kind != "voided" for other in ending):
+                    found[str(one.request)] = (one, ending)
+            return found
+
+        return self.database.read(read)
 
     def _reserve(self, books: Books, order: LedgerRequest, choose: Choose) -> Receipt | BudgetExhausted:
         rows = books.lock().rows
@@ -225,15 +387,30 @@ class Store:
             cost, k = choose([part for one in charged for part in one.parts])
             held = _hold_in_all_accounts(charged, cost)
         except BudgetExhausted as refusal:
-            books.post(order.refusal_draft(refusal), self._clock())
+            self._record_refusal(books, order, payers[-1], refusal)
             return refusal
         amounts = [amount for _, amount in held]
         key = order.answer_key(payers[-1].analyst)
-        draft = Draft("reserved", order.dataset, order.analyst, None, key, order.question_fields(k) | _charge(amounts))
+        details = order.question_fields(k) | _charge(amounts)
+        once = None if order.request is None else order.request.key
+        draft = Draft("reserved", order.dataset, order.analyst, None, key, details, request=once)
         changed = _with_user([account for one, _ in held for account in one.accounts], payers[0], user)
         entry = books.post(draft, self._clock(), changed)
         own = entry.number
         return Receipt(entry.sequence, entry.hash, order.dataset, order.analyst, amounts[-1], k, order.reach, own)
+
+    def _record_refusal(self, books: Books, order: LedgerRequest, payer: Account, refusal: BudgetExhausted) -> None:
+        """Write a refusal in full, or count it where the account has had many on this day: they cost nothing, so
+        nothing else bounds them. The first of a later day states how many were only counted."""
+        now = self._clock()
+        number, before = books.count_refusal((payer.dataset, payer.analyst or DATASET), utc_text(now)[:10])
+        if number > LISTED_REFUSALS:
+            return
+        draft = order.refusal_draft(refusal)
+        if before is not None and before[1] > LISTED_REFUSALS:
+            unlisted = {"day": before[0], "number": before[1] - LISTED_REFUSALS}
+            draft = replace(draft, details={**(draft.details or {}), "unlisted": unlisted})
+        books.post(draft, now)
 
     def begin(self, number: int, question: Mapping[str, Any]) -> Receipt | None:
         """Take up a reservation that was made ahead, which happens once, and before a row is read: what settles it.
@@ -244,14 +421,18 @@ class Store:
             if entry is None or not entry.is_reserved_ahead or entry.content["question"] != question:
                 return None
             if following:
-                raise LedgerError(f"reservation {number} was taken up or given back already; it is taken up once")
-            (whole,) = payers_in(books.rows, entry.dataset, None)
-            draft = Draft("begun", entry.dataset, entry.analyst, number, entry.answer_key, number=entry.number)
-            books.post(draft, self._clock())
-            held, reach = entry.charge_of(entry.analyst), _period_charge_of(entry.content, whole.balance.budget)
-            return Receipt(number, entry.hash, entry.dataset, entry.analyst, held, None, reach, entry.number)
+                raise AlreadyTakenUp(f"reservation {number} was taken up or given back already; it is taken up once")
+            return self._begin(books, entry)
 
         return self.database.write(change)
+
+    def _begin(self, books: Books, entry: Entry) -> Receipt:
+        number = entry.sequence
+        (whole,) = payers_in(books.rows, entry.dataset, None)
+        draft = Draft("begun", entry.dataset, entry.analyst, number, entry.answer_key, number=entry.number)
+        books.post(draft, self._clock())
+        held, reach = entry.charge_of(entry.analyst), _period_charge_of(entry.content, whole.balance.budget)
+        return Receipt(number, entry.hash, entry.dataset, entry.analyst, held, None, reach, entry.number)
 
     def settle(self, receipt: Receipt, cost: Cost, answer: object) -> Settlement:
         """Turn the reservation into what was in fact paid, and keep the answer."""
@@ -418,14 +599,44 @@ class Store:
 
         return self.database.read(check)
 
-    def refuse_damaged(self) -> None:
-        """Check everything, and refuse a ledger that does not hold."""
-        found = self.verify()
+    def refuse_damaged(self, signer: Signer | None = None) -> None:
+        """Check everything, and refuse a ledger that does not hold.
+
+        With a `signer`, whose key is not in the database, what holds is remembered there, and what was remembered is
+        not read again: entries are checked from there on, and all balances. An older entry that is edited afterwards
+        is found where it is used, and by `verify`.
+        """
+
+        def check(connection: Connection) -> tuple[Verification, int, ChainAudit]:
+            audit = ChainAudit() if signer is None else _remembered_audit(connection, signer)
+            start = audit.length
+            head, rows = read_head(connection), load_rows(connection)
+            for entry in _all_entries(connection, start):
+                audit.check_entry(entry)
+            return audit.close(head.length, head.hash, balances_in(rows), users_in(rows)), start, audit
+
+        found, start, audit = self.database.read(check)
+        if found.ok and signer is not None and audit.length - start >= _REMEMBERED:
+            statement = signer.dumps(audit.to_text())
+            self.database.write(lambda books: _remember(books.connection, str(statement)))
         if not found.ok:
             raise LedgerError(
                 f"ledger {self.address} does not hold: {found.findings[0]} ({len(found.findings)} found). Run "
                 "`crestline ledger verify`, and put the newest copy back"
             )
+
+
+def settled_in(request: RequestKey | None, claim: Entry, following: list[Entry]) -> Entry | None:
+    """The settled entry of what was asked under a key, if there is one.
+
+    Raises:
+        RequestRefused: Another question was asked under it, or it was cancelled.
+    """
+    if claim.kind == "cancelled":
+        raise RequestRefused("cancelled")
+    if request is not None and claim.content.get("asked") != request.asked:
+        raise RequestRefused("conflict")
+    return next((one for one in following if one.kind == "settled"), None)
 
 
 def _refuse_opening(books: Books, rows: Rows, account: Account) -> None:
@@ -451,9 +662,9 @@ def _with_user(changed: list[Account], whole: Account, user: str | None) -> list
     return [*(account for account in changed if account.key != whole.key), replace(own, user=user)]
 
 
-def _witness_draft(before: str | None) -> Draft:
-    """That a witness is kept from now on; of one that knew another chain, what it knew."""
-    return Draft("witnessed", "", details={"knew": before})
+def _witness_draft(witness: Witness, before: str | None) -> Draft:
+    """That a witness is kept from now on, and its name; of one that knew another chain, what it knew."""
+    return Draft("witnessed", "", details={"name": witness_name(witness), "knew": before})
 
 
 def _hold_in_all_accounts(payers: list[ChargedAccounts], cost: Cost) -> list[tuple[ChargedAccounts, Amount]]:
@@ -488,9 +699,29 @@ def _unended() -> Select[tuple[object, ...]]:
     return select(entries).where(~ending.exists()).order_by(entries.c.sequence)
 
 
-def _all_entries(connection: Connection) -> Iterator[Entry]:
-    few = connection.execution_options(yield_per=1000)
-    return (to_entry(row) for row in few.execute(select(entries).order_by(entries.c.sequence)))
+def _all_entries(connection: Connection, after: int = 0) -> Iterator[Entry]:
+    few, newer = connection.execution_options(yield_per=1000), entries.c.sequence > after
+    query = select(entries).order_by(entries.c.sequence)
+    return (to_entry(row) for row in few.execute(query.where(newer) if after else query))
+
+
+def _remembered_audit(connection: Connection, signer: Signer) -> ChainAudit:
+    """The check that was remembered, or a new one where none was, or by another hand, or entries of it are gone."""
+    statement = connection.execute(select(tables.verified.c.statement)).scalar()
+    with suppress(BadData, *UNREADABLE):
+        audit = ChainAudit.from_text(str(signer.loads(statement or "")))
+        older = select(func.count()).select_from(entries).where(entries.c.sequence <= audit.length)
+        if connection.execute(older).scalar() == audit.length:
+            return audit
+    return ChainAudit()
+
+
+def _remember(connection: Connection, statement: str) -> None:
+    connection.execute(delete(tables.verified))
+    connection.execute(insert(tables.verified), {"id": 1, "statement": statement})
 
 
 _WITH_KEY = select(entries).where(entries.c.answer_key == bindparam("wanted")).order_by(entries.c.sequence)
+_ENDING = select(entries).where(entries.c.receipt == bindparam("wanted"), tables.is_ending())
+_REMEMBERED = 100  # new entries that are worth another statement
+_POLL = 0.05  # seconds between two looks whether a reservation has ended

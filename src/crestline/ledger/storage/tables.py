@@ -5,6 +5,8 @@ crestline_accounts   one row per budget: a data set, or an analyst under it; the
                      the user column that they fix
 crestline_periods    one row for each period, or window of periods, that was asked about, where a budget is by period
 crestline_entries    append-only; everything else can be computed from it, and `verify` does
+crestline_verified   one row: what a check of all entries found out, up to one of them, signed by a key outside
+crestline_refusals   one row per account that was ever refused: a day, and how many refusals there were on it
 """
 
 from __future__ import annotations
@@ -73,6 +75,22 @@ periods = Table(
     Column("held", Text, nullable=False),
 )
 
+verified = Table(
+    "crestline_verified",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("statement", Text, nullable=False),
+)
+
+refusals = Table(
+    "crestline_refusals",
+    metadata,
+    Column("dataset", Text, primary_key=True),
+    Column("analyst", Text, primary_key=True),  # as above
+    Column("day", Text, nullable=False),  # in UTC
+    Column("number", Integer, nullable=False),
+)
+
 entries = Table(
     "crestline_entries",
     metadata,
@@ -85,12 +103,12 @@ entries = Table(
     Column("body", Text, nullable=False),
     Column("hash", Text, nullable=False),
     Column("number", BigInteger),  # of a question: how many its analyst had asked with it; of what ends it, the same
+    Column("request", Text),  # of what is asked once: the key of an idempotent request, or of a report's edition
 )
 
 
-def _index(name: str, *columns: Column[object], unique_where: str | None = None) -> None:
-    condition = None if unique_where is None else text(unique_where)
-    unique = unique_where is not None
+def _index(name: str, *columns: Column[object], where: str | None = None, unique: bool = False) -> None:
+    condition = None if where is None else text(where)
     Index(f"crestline_entries_{name}", *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
 
 
@@ -101,11 +119,13 @@ _index("of_analyst", entries.c.analyst, entries.c.sequence)
 _index("of_dataset", entries.c.dataset, entries.c.sequence)
 _index("of_both", entries.c.dataset, entries.c.analyst, entries.c.sequence)
 # The database itself refuses to settle a reservation twice, or one that was given back, and to take one up twice.
-_index("closed_once", entries.c.receipt, unique_where="kind IN ('settled', 'voided')")
-_index("begun_once", entries.c.receipt, unique_where="kind = 'begun'")
-
-
-_index("tokens", entries.c.sequence, unique_where="kind = 'token'")
+_index("closed_once", entries.c.receipt, where="kind IN ('settled', 'voided')", unique=True)
+_index("begun_once", entries.c.receipt, where="kind = 'begun'", unique=True)
+# Writers are serialised, so looking for the key before a reservation is enough; one that was given back frees it.
+_index("requests", entries.c.request, where="request IS NOT NULL")
+_index("editions", entries.c.dataset, where="substr(request, 1, 7) = 'report '")
+_index("tokens", entries.c.sequence, where="kind = 'token'")
+_index("witnesses", entries.c.sequence, where="kind = 'witnessed'")
 
 
 def is_ending(table: FromClause = entries) -> ColumnElement[bool]:
@@ -119,9 +139,19 @@ def is_beginning(table: FromClause = entries) -> ColumnElement[bool]:
     return table.c.kind == literal_column("'begun'")
 
 
+def is_edition() -> ColumnElement[bool]:
+    """Whether an entry reserves an edition of a report; written out for the same reason."""
+    return text("substr(crestline_entries.request, 1, 7) = 'report '")  # type: ignore[return-value] # a condition
+
+
 def is_about_token() -> ColumnElement[bool]:
     """Whether an entry makes or ends a token of the service; written out for the same reason."""
     return entries.c.kind == literal_column("'token'")
+
+
+def is_about_witness() -> ColumnElement[bool]:
+    """Whether an entry says that there is a witness; written out for the same reason."""
+    return entries.c.kind == literal_column("'witnessed'")
 
 
 def build(connection: Connection, address: str) -> None:

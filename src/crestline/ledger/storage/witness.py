@@ -3,14 +3,16 @@
 A ledger proves by itself that no entry was edited. What it cannot prove is that it is the newest: a backup that is put
 back holds as well as the ledger did then, and has forgotten what was spent since. The witness remembers.
 
-It is written after every commit, and before anybody is told of it. So it knows everything that was ever told, and:
+It is written in two phases. Under the lock of all writers, and before the commit, it is told where the chain will end:
+the announcement. After the commit, and before any outcome is returned, it is told that the chain ends there. So:
 
-- a crash between the two leaves the witness behind, never ahead. An honest ledger always contains what its witness
-  says: it is as long or longer, and its entry of that number has that hash. Nothing else is asked of it.
-- of two processes the slower may come with an older checksum: the witness keeps the longer of two.
-- a ledger that does not contain it was restored, rewritten or replaced, and is refused: when it is opened, and under
-  the lock of every writer, where no honest witness can be newer than the head.
-- where the ledger says that it has a witness, a missing one is refused, too.
+- a witness that cannot be written, is locked or is slow refuses a change before it is committed: nothing is charged.
+- it knows everything that was ever returned. A ledger that does not contain what was confirmed was restored, rewritten
+  or replaced, and is refused: when it is opened, and under the lock of every writer.
+- a crash leaves an announcement that may have been committed or not. An honest ledger contains it, or is shorter.
+- of two processes the slower may confirm later: the witness keeps the longer of two.
+- that there is a witness, and its name, is an entry. Without one, or with one of another name, nothing is written. Its
+  address is never taken from a ledger: whoever can write there could name a place that suits them.
 
 An owner who has restored a backup on purpose says so with `crestline ledger accept`.
 """
@@ -18,12 +20,14 @@ An owner who has restored a backup on purpose says so with `crestline ledger acc
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Protocol
 
-from sqlalchemy import Column, MetaData, Table, Text, delete, insert, select
+from sqlalchemy import BigInteger, Column, MetaData, Table, Text, delete, insert, select
 
 from crestline.errors import LedgerError
 from crestline.ledger.entries import GENESIS, Entry, entry_hash
@@ -36,113 +40,178 @@ if TYPE_CHECKING:
     from crestline.ledger.storage.books import Books
     from crestline.ledger.storage.database import Database
 
+VARIABLE = "CRESTLINE_WITNESS"  # the environment variable that names a witness where nothing else does
+LONGEST_WAIT = 5.0  # seconds that a writer waits for a witness, while all others wait for that writer
+
+
+class WitnessError(LedgerError):
+    """The witness cannot be read or written."""
+
+
+@dataclass(frozen=True)
+class WitnessState:
+    """What is kept of a ledger: where its chain ended, and where it was about to end; the same where nothing was."""
+
+    confirmed: ChainHead
+    announced: ChainHead
+
+    def with_confirmed(self, head: ChainHead) -> WitnessState:
+        """The same with a longer chain confirmed."""
+        if head.length <= self.confirmed.length:
+            return self
+        return WitnessState(head, self.announced if self.announced.length > head.length else head)
+
 
 def open_witness(address: str | os.PathLike[str], ledger: Database, timeout: float) -> Witness:
     """The witness at a path, or in the database at a `postgresql://` or `sqlite:///` address."""
     from crestline.ledger.storage.addresses import open_database
 
-    text = os.fspath(address)
+    text, patience = os.fspath(address), min(timeout, LONGEST_WAIT)
     if "://" in text:
-        return DatabaseWitness(open_database(text, create=True, timeout=timeout), ledger.address)
+        with _translate_database_errors(text.rpartition("@")[2]):
+            return DatabaseWitness(open_database(text, create=True, timeout=patience), ledger.address)
     if not Path(text).absolute().parent.is_dir():
         raise LedgerError(f"witness {text}: its directory does not exist; create it first")
-    return FileWitness(Path(text))
+    return FileWitness(Path(text), patience)
+
+
+def witness_address(given: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
+    """The address that was given, or that of the environment, or None."""
+    return given if given is not None else os.environ.get(VARIABLE)
+
+
+def witness_name(witness: Witness) -> str:
+    """The name that an entry states: the last part of its place."""
+    return PurePath(witness.place).name
 
 
 class Witness(Protocol):
-    """Where the checksum is kept. `read_head` is None where there is none yet; `note_head` never makes it shorter."""
+    """Where the checksum is kept. `read` is None where there is none yet; `confirm` never makes it shorter."""
 
     @property
     def place(self) -> str: ...
 
-    def read_head(self) -> ChainHead | None: ...
+    def read(self) -> WitnessState | None: ...
 
-    def note_head(self, head: ChainHead) -> None: ...
+    def announce(self, head: ChainHead, following: ChainHead) -> None: ...
+
+    def confirm(self, head: ChainHead) -> None: ...
 
     def replace(self, head: ChainHead) -> None: ...
 
 
-_SLOT = 256  # bytes: more than a checksum and its hash need, and a whole part of any sector
+_SLOT = 512  # bytes: more than two checksums and their hash need, and a whole part of any sector
 
 
 class FileWitness:
-    """A file of two places that are written in turn, each with a hash of its own: one of them is always whole."""
+    """A file of two places that are written in turn, each with a number and a hash: one of them is always whole."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, patience: float = LONGEST_WAIT) -> None:
         self._path = path
+        self._patience = patience
 
     @property
     def place(self) -> str:
         """The path."""
         return str(self._path)
 
-    def read_head(self) -> ChainHead | None:
-        """The longer of the two; None where there is no file."""
+    def read(self) -> WitnessState | None:
+        """What was written last; None where there is no file."""
         with self._translate_os_errors():
             try:
                 content = self._path.read_bytes()
             except FileNotFoundError:
                 return None
-        return self._longest_whole_head(content)
+        return self._newest_whole_state(content)[1]
 
-    def note_head(self, head: ChainHead) -> None:
-        """Keep it, durably, unless a longer one is kept already."""
-        with self._open() as file:
-            known = self._longest_whole_head(os.pread(file, 2 * _SLOT, 0))
-            if known is None or known.length < head.length:
-                self._write_slot(file, head, 0 if known is None else head.length % 2)
+    def announce(self, head: ChainHead, following: ChainHead) -> None:
+        """Keep, durably, that the chain ends at `head`, and is about to end at `following`."""
+        self._update(lambda _: WitnessState(head, following))
+
+    def confirm(self, head: ChainHead) -> None:
+        """Keep, durably, that the chain ends here, unless a longer one is kept already."""
+        self._update(lambda known: WitnessState(head, head) if known is None else known.with_confirmed(head))
 
     def replace(self, head: ChainHead) -> None:
         """Keep it in place of whatever is there."""
         with self._open() as file:
             os.pwrite(file, b" " * 2 * _SLOT, 0)
-            self._write_slot(file, head, 0)
+            self._write_slot(file, 0, WitnessState(head, head))
 
-    def _write_slot(self, file: int, head: ChainHead, slot: int) -> None:
-        text = f"{head.length}:{head.hash}"
-        os.pwrite(file, f"{text} {entry_hash(text)}\n".encode().ljust(_SLOT), slot * _SLOT)
+    def _update(self, change: Callable[[WitnessState | None], WitnessState]) -> None:
+        with self._open() as file:
+            number, known = self._newest_whole_state(os.pread(file, 2 * _SLOT, 0))
+            state = change(known)
+            if state != known:
+                self._write_slot(file, number + 1, state)
+
+    def _write_slot(self, file: int, number: int, state: WitnessState) -> None:
+        heads = (f"{head.length}:{head.hash}" for head in (state.confirmed, state.announced))
+        text = " ".join([str(number), *heads])
+        os.pwrite(file, f"{text} {entry_hash(text)}\n".encode().ljust(_SLOT), number % 2 * _SLOT)
         os.fsync(file)
 
-    def _longest_whole_head(self, content: bytes) -> ChainHead | None:
+    def _newest_whole_state(self, content: bytes) -> tuple[int, WitnessState | None]:
         """None of an empty file; a file in which nothing is whole is an error."""
         found = [_parse_slot(content[start : start + _SLOT]) for start in (0, _SLOT)]
-        whole = [head for head in found if head is not None]
+        whole = [part for part in found if part is not None]
         if content and not whole:
-            raise LedgerError(f"witness {self.place}: it cannot be read; it was edited, or is no witness")
-        return max(whole, key=lambda head: head.length, default=None)
+            raise WitnessError(f"witness {self.place}: it cannot be read; it was edited, or is no witness")
+        return max(whole, key=lambda part: part[0], default=(-1, None))
 
     @contextmanager
     def _open(self) -> Iterator[int]:
         """The file, for this process alone."""
-        import fcntl  # not on every system
-
         with self._translate_os_errors():
             file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
             try:
-                fcntl.flock(file, fcntl.LOCK_EX)
+                self._lock(file)
                 yield file
             finally:
                 os.close(file)
+
+    def _lock(self, file: int) -> None:
+        import fcntl  # not on every system
+
+        end = time.monotonic() + self._patience
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() >= end:
+                    raise WitnessError(f"witness {self.place}: another process keeps it locked; {_REFUSED}") from None
+                time.sleep(0.01)
 
     @contextmanager
     def _translate_os_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
-            raise LedgerError(
-                f"witness {self.place}: {error.strerror}; what was reserved stays charged: see that it can be read and "
-                "written"
-            ) from None
+            raise WitnessError(f"witness {self.place}: {error.strerror}; {_REFUSED}") from None
 
 
-def _parse_slot(slot: bytes) -> ChainHead | None:
-    text, _, own = slot.decode("ascii", "replace").strip().partition(" ")
-    length, _, last = text.partition(":")
-    return ChainHead(int(length), last) if length.isdecimal() and entry_hash(text) == own else None
+_REFUSED = "nothing is charged without it: see that it can be read and written"
+
+
+def _parse_slot(slot: bytes) -> tuple[int, WitnessState] | None:
+    text, _, own = slot.decode("ascii", "replace").strip().rpartition(" ")
+    if entry_hash(text) != own:
+        return None
+    number, *heads = text.split(" ")
+    confirmed, announced = (ChainHead(int(length), last) for length, _, last in (head.partition(":") for head in heads))
+    return int(number), WitnessState(confirmed, announced)
 
 
 _metadata = MetaData()
-_witnesses = Table("crestline_witness", _metadata, Column("ledger", Text, primary_key=True), *head_columns())
+_witnesses = Table(
+    "crestline_witness",
+    _metadata,
+    Column("ledger", Text, primary_key=True),
+    *head_columns(),
+    Column("announced_length", BigInteger, nullable=False),
+    Column("announced_head", Text, nullable=False),
+)
 
 
 class DatabaseWitness:
@@ -158,40 +227,86 @@ class DatabaseWitness:
         """The address, without a password."""
         return self._database.address
 
-    def read_head(self) -> ChainHead | None:
+    def read(self) -> WitnessState | None:
         """What is kept of this ledger."""
-        return self._database.read(self._select_head)
+        with _translate_database_errors(self.place):
+            return self._database.read(self._select_state)
 
-    def note_head(self, head: ChainHead) -> None:
-        """Keep it, durably, unless a longer one is kept already."""
+    def announce(self, head: ChainHead, following: ChainHead) -> None:
+        """Keep, durably, that the chain ends at `head`, and is about to end at `following`."""
+        self._update(lambda _: WitnessState(head, following))
 
-        def write_longer_head(books: Books) -> None:
-            known = self._select_head(books.connection, lock=True)
-            if known is None or known.length < head.length:
-                self._insert_head(books.connection, head)
-
-        self._database.write(write_longer_head)
+    def confirm(self, head: ChainHead) -> None:
+        """Keep, durably, that the chain ends here, unless a longer one is kept already."""
+        self._update(lambda known: WitnessState(head, head) if known is None else known.with_confirmed(head))
 
     def replace(self, head: ChainHead) -> None:
         """Keep it in place of whatever is there."""
-        self._database.write(lambda books: self._insert_head(books.connection, head))
+        self._update(lambda _: WitnessState(head, head))
 
-    def _insert_head(self, connection: Connection, head: ChainHead) -> None:
-        connection.execute(delete(_witnesses).where(_witnesses.c.ledger == self._ledger))
-        row = {"ledger": self._ledger, "length": head.length, "head": head.hash}
-        connection.execute(insert(_witnesses), row)
+    def _update(self, change: Callable[[WitnessState | None], WitnessState]) -> None:
+        def write_state(books: Books) -> None:
+            known = self._select_state(books.connection, lock=True)
+            state = change(known)
+            if state == known:
+                return
+            books.connection.execute(delete(_witnesses).where(_witnesses.c.ledger == self._ledger))
+            row: dict[str, object] = {
+                "ledger": self._ledger,
+                "length": state.confirmed.length,
+                "head": state.confirmed.hash,
+                "announced_length": state.announced.length,
+                "announced_head": state.announced.hash,
+            }
+            books.connection.execute(insert(_witnesses), row)
 
-    def _select_head(self, connection: Connection, *, lock: bool = False) -> ChainHead | None:
-        query = select(_witnesses.c.length, _witnesses.c.head).where(_witnesses.c.ledger == self._ledger)
+        with _translate_database_errors(self.place):
+            self._database.write(write_state)
+
+    def _select_state(self, connection: Connection, *, lock: bool = False) -> WitnessState | None:
+        query = select(*_witnesses.c[1:]).where(_witnesses.c.ledger == self._ledger)
         row = connection.execute(query.with_for_update() if lock else query).first()
-        return None if row is None else ChainHead(int(row[0]), str(row[1]))
+        return None if row is None else WitnessState(ChainHead(row[0], row[1]), ChainHead(row[2], row[3]))
 
 
-def chain_contains(entry: Callable[[], Sequence[Entry]], head: ChainHead, known: ChainHead) -> bool:
-    """Whether the chain up to `head` contains what is known of it; `entry` looks up the entry of that number."""
+@contextmanager
+def _translate_database_errors(place: str) -> Iterator[None]:
+    try:
+        yield
+    except LedgerError as error:
+        reason = str(error).removeprefix(f"ledger {place}: ")
+        raise WitnessError(f"witness {place}: {reason}; {_REFUSED}") from None
+
+
+def missing_head(state: WitnessState, head: ChainHead, entry: Callable[[int], Sequence[Entry]]) -> ChainHead | None:
+    """What the witness knows and the chain up to `head` does not contain, or None; `entry` looks up an entry.
+
+    What was announced may have been committed or not; where the chain is as long, it must contain it.
+    """
+    known = [state.confirmed, *([state.announced] if state.announced.length <= head.length else [])]
+    return next((one for one in known if not _chain_contains(entry, head, one)), None)
+
+
+def _chain_contains(entry: Callable[[int], Sequence[Entry]], head: ChainHead, known: ChainHead) -> bool:
     if known.length == head.length or known.length == 0:
         return known.hash == (head.hash if known.length else GENESIS)
-    return known.length < head.length and [one.hash for one in entry()] == [known.hash]
+    return known.length < head.length and [one.hash for one in entry(known.length)] == [known.hash]
+
+
+def no_witness_error(address: str, name: object) -> LedgerError:
+    """What is said where a ledger has a witness, and none is given."""
+    return LedgerError(
+        f"ledger {address}: it has a witness, {name!r}, and is not written without it: name its place with "
+        f"`--witness`, `witness=`, the configuration's `witness` or {VARIABLE}"
+    )
+
+
+def other_witness_error(address: str, name: object, witness: Witness) -> LedgerError:
+    """What is said where a ledger has a witness of another name."""
+    return LedgerError(
+        f"ledger {address}: its witness is {name!r}, and {witness.place} is another one. Nothing is charged to it: "
+        "name its own, or take the other one with `crestline ledger accept`"
+    )
 
 
 def witness_error(address: str, witness: Witness, head: ChainHead, known: ChainHead | None) -> LedgerError:

@@ -19,7 +19,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from crestline.errors import ParameterError
+from crestline.errors import HistogramError, ParameterError
 from crestline.exact_fields import Flag, Number, Whole, WholeOrNone, field, to_bool, value
 from crestline.exact_numbers import positive_number, probability, whole_number
 from crestline.guarantees.accountants import total
@@ -163,7 +163,15 @@ class Sieve(PairMechanismBase):
         return [self.release(pairs, entropy) for _ in range(n)]
 
     def release(self, pairs: PairViews, entropy: Entropy) -> Selection:
-        """One release. Each step is chosen from what earlier steps released, and from a public floor."""
+        """One release. Each step is chosen from what earlier steps released, and from a public floor.
+
+        Raises:
+            HistogramError: What is given shows no pairs, as a `Histogram` does not.
+        """
+        if not isinstance(pairs, PairViews):
+            raise HistogramError(
+                "this mechanism looks at pairs of user and item: make them with Pairs.from_distinct, or ask with top_k"
+            )
         hidden = pairs.floor - 1
         popular = self._noisy_kth_count(pairs, entropy)
         look = self._users_by_items(pairs, _USERS, entropy)

@@ -24,6 +24,10 @@ class Engine(Protocol):
         """The connection underneath."""
         ...
 
+    def list_tables(self) -> list[str]:
+        """Names of the tables of the schema that is read where none is named."""
+        ...
+
     @property
     def compiler(self) -> Driver:
         """What makes SQL of an expression."""

@@ -16,7 +16,7 @@ from crestline.errors import QuestionError
 from crestline.sources.expression.column_functions import NUMBERED, TEXTS, TIMES, ColumnFunction, base_column
 
 if TYPE_CHECKING:
-    from sqlglot.exp import Expression as Node
+    from sqlglot.expressions import Expr as Node
 
 Value: TypeAlias = str | bool | Decimal
 
@@ -189,11 +189,12 @@ class _Reader:
         left, right = node.this, node.expression
         if type(left) in (self._exp.Column, self._exp.Anonymous, *self._functions):
             name = self._column(left)
-            if type(right) is self._exp.Column and right.this.quoted:
+            if type(right) is self._exp.Column:
+                how = "in double" if getattr(right.this, "quoted", False) else "without"
+                text = "'{}'".format(right.name.replace("'", "''"))
                 raise QuestionError(
-                    f"{_quote_part(right)[1:-1]} in double quotes is a column, not a value; text goes in single "
-                    f"quotes: "
-                    f"{name} {operator} '{right.name}'"
+                    f"{_quote_part(right)[1:-1]} {how} quotes is a column, and a column is compared with values; text "
+                    f"goes in single quotes: {text}"
                 )
             return Compare(name, operator, self._read_value(right))
         value = self._read_value(left)
@@ -235,7 +236,7 @@ class _Reader:
     def _read_moment(self, node: Node) -> str:
         """`date '2026-03-01'` and `timestamp '2026-03-01 12:00:00'`: the text, which its column's type reads anyway."""
         readers = {"DATE": date.fromisoformat, "TIMESTAMP": datetime.fromisoformat}
-        written, read = node.this, readers.get(node.to.sql())
+        written, read = node.this, readers.get(node.args["to"].sql())
         if type(written) is not self._exp.Literal or not written.is_string or read is None:
             raise self._not_allowed_error(node)
         try:

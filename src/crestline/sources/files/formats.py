@@ -21,6 +21,7 @@ from crestline.sources.files.lines import LONGEST, LineRules, ReadableFiles, fir
 if TYPE_CHECKING:
     from ibis.expr.datatypes import DataType
 
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the first bytes of such a file, and of no UTF-8
 _WIDEST = 8 * LONGEST
 """Bytes of the longest line of a copy: a byte may become three, and every quote two."""
 
@@ -68,7 +69,10 @@ def text(path: str, files: Sequence[str]) -> TextFormat:
     lines, and no row does."""
     if not files or not is_delimited(files[0]):
         return JsonText()
-    headers = {parse_header(line) for line in map(first_line, files)}
+    lines = list(map(first_line, files))
+    if any(line.startswith(_UTF_16) for line in lines):
+        raise QuestionError(f'{path} is UTF-16, as Excel\'s "Unicode text" is: save it as CSV UTF-8')
+    headers = {parse_header(line) for line in lines}
     if len(headers) > 1:
         raise QuestionError(f"{path}: the files of a glob must have the same columns in the same order")
     return DelimitedText(path, headers.pop())

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from crestline.question_fields import LONGEST_COLUMN, MOST_COLUMNS, Face, QuestionField, ValueKind, fields_of
+from crestline.sql_questions.statement import LONGEST
 
 _Column = Annotated[str, Field(min_length=1, max_length=LONGEST_COLUMN)]
 _Label = Annotated[str, Field(max_length=1_000)] | int | bool
@@ -41,6 +42,29 @@ class TopRequest(_QuestionBody):  # type: ignore[misc] # made above
     """A question. What is left out comes from the data set and its budget."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+
+_Parameter = Annotated[str, Field(max_length=1_000)] | int | float | bool | None
+
+
+class SqlRequest(BaseModel):
+    """A query on one data set."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    dataset: Annotated[str, Field(min_length=1, max_length=200)]
+    sql: Annotated[str, Field(min_length=1, max_length=LONGEST)]
+    parameters: Annotated[list[_Parameter], Field(default_factory=list, max_length=100)]
+    clip: Annotated[int | None, Field(ge=1, le=2**63 - 1)] = None
+
+
+class SqlBody(BaseModel):
+    """Columns and rows as the query names them, what it says differently from what was counted, and the answer."""
+
+    columns: list[str]
+    rows: list[list[Any]]
+    notes: list[str]
+    answer: dict[str, Any] | None
 
 
 class ErrorDetail(BaseModel):
@@ -127,6 +151,27 @@ class Budgets(BaseModel):
     """The budgets you may see: your own, or, for an owner, all."""
 
     budgets: list[AccountBody]
+
+
+class PriceBody(BaseModel):
+    """What a question would cost: each charge at most (`most`) and at least, as exact fractions of the budget's units.
+
+    `share` is the most as a part of the budget, and `left` the part that is left now.
+    """
+
+    text: Annotated[str, Field(description="The price in words.")]
+    fits: Annotated[bool, Field(description="Whether your accounts can pay the most.")]
+    stored: Annotated[bool, Field(description="The answer is stored, and free.")]
+    margin: float | None
+    spread: float | None
+    threshold: int | None
+    unit: str
+    coverage_spread: float | None
+    counts: bool
+    warnings: list[str]
+    mechanism: dict[str, Any]
+    guarantee: dict[str, Any]
+    charges: list[dict[str, Any]]
 
 
 class AnswerBody(BaseModel):

@@ -4,39 +4,15 @@ from __future__ import annotations
 
 from datetime import date
 from math import isfinite
-from typing import Annotated, Any
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Any
 
 from crestline.answer.answer import Answer
 from crestline.question import Question
 from crestline.sql_questions.reader import SqlTable
-from crestline.sql_questions.refusals import NOT_SUPPORTED, SqlError
-from crestline.sql_questions.result import SqlResult, answer_result, known_result
-from crestline.sql_questions.statement import LONGEST, Kind, Statement, read_statement
+from crestline.sql_questions.result import SqlResult, answer_result, known_result, price_result
+from crestline.sql_questions.statement import Kind, Statement, read_statement
+from crestline.web.api.schemas import SqlRequest
 from crestline.web.service_state import ServedDataset
-
-_Parameter = Annotated[str, Field(max_length=1_000)] | int | float | bool | None
-
-
-class SqlRequest(BaseModel):
-    """A query on one data set."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    dataset: Annotated[str, Field(min_length=1, max_length=200)]
-    sql: Annotated[str, Field(min_length=1, max_length=LONGEST)]
-    parameters: Annotated[list[_Parameter], Field(default_factory=list, max_length=100)]
-    clip: Annotated[int | None, Field(ge=1, le=2**63 - 1)] = None
-
-
-class SqlBody(BaseModel):
-    """Columns and rows as the query names them, what it says differently from what was counted, and the answer."""
-
-    columns: list[str]
-    rows: list[list[Any]]
-    notes: list[str]
-    answer: dict[str, Any] | None
 
 
 def read_request(request: SqlRequest, dataset: ServedDataset, most_items: int) -> Statement:
@@ -48,16 +24,13 @@ def read_request(request: SqlRequest, dataset: ServedDataset, most_items: int) -
     config = dataset.config
     columns = tuple(dict.fromkeys([*config.items, *config.other_columns]))
     table = SqlTable(config.user, config.name, columns)
-    statement = read_statement(
+    return read_statement(
         request.sql,
         table,
         parameters=request.parameters,
         calendar=dataset.ledger.budget.calendar,
         most_items=most_items,
     )
-    if statement.kind is Kind.PRICE:
-        raise SqlError(NOT_SUPPORTED, "EXPLAIN is not answered here: the page *Ask* shows a forecast")
-    return statement
 
 
 def question_of(statement: Statement, request: SqlRequest) -> Question:
@@ -66,11 +39,14 @@ def question_of(statement: Statement, request: SqlRequest) -> Question:
     return Question.from_fields(fields if request.clip is None else {**fields, "clip": request.clip})
 
 
-def result_json(statement: Statement, body: dict[str, Any] | None) -> dict[str, Any]:
-    """The result of a statement as JSON values, from the body of its answer."""
-    result = (
-        known_result(statement) if body is None else answer_result(statement, Answer.from_dict({**body, "bill": None}))
-    )
+def result_json(statement: Statement, body: dict[str, Any] | None = None, price: str = "") -> dict[str, Any]:
+    """The result of a statement as JSON values, from the body of its answer, or its price."""
+    if statement.kind is Kind.PRICE:
+        result = price_result(statement, price)
+    elif body is None:
+        result = known_result(statement)
+    else:
+        result = answer_result(statement, Answer.from_dict({**body, "bill": None}))
     return {
         "columns": list(result.columns),
         "rows": _rows_json(result),

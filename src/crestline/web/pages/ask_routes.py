@@ -25,6 +25,7 @@ from crestline.web.pages.parts.html import Html
 from crestline.web.pages.parts.layout import alert_box, capitalize_first
 from crestline.web.permissions import Caller
 from crestline.web.problems import Problem, problem_of
+from crestline.web.requests.idempotency import cancel_request
 
 _MOST_USERS = 10**10
 _FIELD = re.compile(rf"({'|'.join(FIELDS)})\b")
@@ -71,10 +72,8 @@ def cancel(state: CurrentState, caller: SignedIn, form: Fields) -> Response:
     key = first_value(form, "key")[:200]
     if not key:
         raise FieldProblem("key", "The key of the question is missing.")
-    found = state.requests.cancel(caller.person.name, key)
-    if isinstance(found, str):
-        return JSONResponse({"state": found, "key": _new_key()})
-    return JSONResponse({"state": "ended", "id": found.body.get("id"), "message": found.body.get("message")})
+    found = cancel_request(state.store, caller.person.name, key)
+    return JSONResponse(found if found["state"] == "ended" else {**found, "key": _new_key()})
 
 
 @ask_pages.post("/progress")

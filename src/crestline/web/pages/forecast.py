@@ -15,11 +15,11 @@ from crestline.plan.forecast import CHANCE, Estimate, ForecastInput, expected_re
 from crestline.plan.synthetic_users import SyntheticUsers
 from crestline.prepare import Prepared
 from crestline.prepare.auto_rules import BOUNDED, FEW_ITEMS, KNOWN_CONTRIBUTION, MANY_ITEMS, PER_ITEM, WITH_LEDGER
-from crestline.price.price import Price, paying_account, price
+from crestline.price.price import Price
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
 from crestline.web.config import PublicFacts
-from crestline.web.permissions import Caller, prepare_permitted
+from crestline.web.permissions import Caller, prepare_permitted, visible_price
 from crestline.web.service_state import ServiceState
 
 # Those that `auto` takes for an unknown domain. The others are slower to account for than a page may take.
@@ -82,14 +82,9 @@ def forecast(
         return prepare_permitted(served, caller, asked, state.config.limits)
 
     ready = prepare(question)
-    parts, seen = (
-        served.ledger.charged_accounts(caller.payer, ready.period_charge),
-        {one.analyst for one in caller.accounts(state)},
-    )
-    accounts = [part for part in parts if part.account.analyst in seen]
-    cost = price(ready, [paying_account(part, part.account.title) for part in accounts])
+    cost, complete = visible_price(state, caller, served, ready)
     lines = tuple(_lines(prepare, question, ready, guess, entropy))
-    return ForecastTable(question, ready, cost, lines, guess, len(accounts) == len(parts))
+    return ForecastTable(question, ready, cost, lines, guess, complete)
 
 
 def _lines(

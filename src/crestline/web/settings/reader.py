@@ -42,6 +42,7 @@ _DATASET = (
 )
 KEEP_LIMIT = 2048
 """A copy of a data set may take so many MiB unless told otherwise."""
+_ROOT = ("ledger", "witness", "key", "mcp_hosts", "datasets", "analysts", "limits", "reports")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -78,11 +79,12 @@ class _ConfigReader:
 
     def read_config(self) -> Config:
         root = Section((), parse_toml(self._text))
-        self._try(lambda: root.refuse_unknown("ledger", "witness", "key", "datasets", "analysts", "limits", "reports"))
+        self._try(lambda: root.refuse_unknown(*_ROOT))
         ledger = self._try(lambda: self._absolute_address(root.text("ledger")))
         witness = self._try(lambda: self._absolute_address(root.text("witness"))) if "witness" in root.values else None
         key = self._try(lambda: self._file.parent / root.text("key")) if "key" in root.values else None
         limits = self._try(lambda: _read_limits(root.section("limits")))
+        hosts = self._try(lambda: root.texts("mcp_hosts")) or ()
         datasets = self._read_sections(root, "datasets", self._read_dataset)
         named = root.values.get("datasets")
         known = tuple(named) if isinstance(named, dict) else ()  # also those with a mistake: one word is enough
@@ -96,7 +98,7 @@ class _ConfigReader:
             raise ParameterError("\n".join(self._mistake_text(mistake) for mistake in self._mistakes))
         assert ledger is not None, "what could not be read is a mistake"
         assert limits is not None, "what could not be read is a mistake"
-        return Config(ledger, datasets, analysts, limits, self._file, self._text, reports, witness, key)
+        return Config(ledger, datasets, analysts, limits, self._file, self._text, reports, witness, key, hosts)
 
     def _try(self, read: Callable[[], T]) -> T | None:
         try:
@@ -255,7 +257,6 @@ def _read_words(section: Section) -> Words:
 
 def _read_limits(section: Section) -> Limits:
     defaults = {"requests_per_minute": 60, "k": 200, "k_bar": 20_000, "seconds": 60, "connections": 4, "waiting": 64}
-    defaults["key_days"] = 30
     section.refuse_unknown(*defaults, "passes")
     passes = section.whole_number("passes", None) or 0
     if passes > 1:

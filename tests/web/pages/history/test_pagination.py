@@ -13,7 +13,6 @@ from sqlalchemy.engine import Engine
 
 from crestline.ledger.storage.store import Store
 from crestline.web.pages.history.pagination import HistoryReader
-from crestline.web.schema import service_tables
 from crestline.web.utc_clock import utc_now
 
 Sent = list[tuple[str, Any]]
@@ -37,7 +36,6 @@ def statements() -> Iterator[Sent]:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     made = Store.create(str(tmp_path / "ledger.db"), utc_now, 5.0)
-    service_tables(made.database)
     yield made
     made.close()
 

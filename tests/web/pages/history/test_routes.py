@@ -18,7 +18,7 @@ def long_past(service: Service, questions: int) -> None:
     """So many questions of ann, like one that she really asked; nobody checks the chain here."""
     assert service.top(where="country = 'DE'").status_code == 200
     kinds = ("reserved", "settled")
-    database = service.state.tables
+    database = service.state.store.database
     newest = select(entries).where(entries.c.kind.in_(kinds)).order_by(entries.c.sequence)
     reserved, settled = database.read(lambda connection: connection.execute(newest).mappings().all())[-2:]
     start = int(settled["sequence"])
@@ -76,7 +76,7 @@ def test_the_history_is_searched(visit: Visit, service: Service) -> None:
 
 def test_an_analyst_finds_nothing_of_others(visit: Visit, service: Service) -> None:
     service.top("bob", where="country = 'FR'")
-    number = service.state.tables.read(
+    number = service.state.store.database.read(
         lambda connection: connection.execute(select(func.max(entries.c.sequence))).scalar()
     )
     visit.sign_in("ann")

@@ -72,7 +72,9 @@ def budget(state: CurrentState, caller: SignedIn) -> Response:
 
 
 def _history_reader(state: ServiceState, caller: Caller) -> HistoryReader:
-    return HistoryReader(state.tables, tuple(part.config.name for part in caller.visible_datasets(state)), caller.payer)
+    return HistoryReader(
+        state.store.database, tuple(part.config.name for part in caller.visible_datasets(state)), caller.payer
+    )
 
 
 def _calendar(state: ServiceState, account: Account) -> tuple[Account, list[Account]]:
