@@ -157,14 +157,14 @@ def cached_by_accuracy(maxsize: int | None) -> Callable[[Callable[_Arguments, _R
 
     def decorate(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
         @lru_cache(maxsize)
-        def cached(rough: bool, *arguments: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
+        def call_or_recall(rough: bool, *arguments: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
             return function(*arguments, **options)
 
         @wraps(function)
-        def answer(*arguments: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
-            return cached(is_rough(), *arguments, **options)  # type: ignore[arg-type] # hashable, as for lru_cache
+        def recall(*arguments: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
+            return call_or_recall(is_rough(), *arguments, **options)  # type: ignore[arg-type] # hashable
 
-        return answer
+        return recall
 
     return decorate
 
