@@ -28,13 +28,13 @@ from tests.web.processes import ROOT, environment, serving
 
 import crestline as cl
 from benchmarks.measuring import Row, human
+from crestline.access.keys import Keys
+from crestline.access.tokens import Tokens
+from crestline.config import load_config
 from crestline.ledger.ledger import Ledger
+from crestline.ledger.receipt import utc_now
 from crestline.ledger.storage.store import Store
 from crestline.sources.engine.runner import Runner
-from crestline.web.access.keys import Keys
-from crestline.web.access.tokens import Tokens
-from crestline.web.settings.reader import load_config
-from crestline.web.utc_clock import utc_now
 
 TITLE = "One question"
 ACROSS = ()

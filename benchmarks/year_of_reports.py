@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 import crestline as cl
-from crestline.ask import ask
+from crestline.ask import ask, create_charging
 from crestline.errors import BudgetExhausted
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.periods import promise_per_person, promise_texts
@@ -113,7 +113,8 @@ def _question(number: int, week: int, *, source: Source, ledger: Ledger) -> str:
     )
     try:
         prepared = prepare(asked, budget=BUDGET, now=ledger.now())
-        answer = ask(prepared, source=source, entropy=system(), ledger=ledger, version=f"week {week} {number}")
+        charge, version = create_charging(ledger), f"week {week} {number}"
+        answer = ask(prepared, source=source, entropy=system(), charge=charge, version=version)
     except BudgetExhausted:
         return "questions refused"
     return "questions stopped" if answer.stopped else "questions answered in full"

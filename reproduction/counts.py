@@ -20,7 +20,7 @@ from statistics import mean, median
 import numpy as np
 from numpy.typing import NDArray
 
-from crestline.histogram.pairs import Pairs
+from crestline.histogram.relation import Relation
 from crestline.ledger.budget import Budget
 from crestline.mechanisms.observed.sieve import Sieve
 from crestline.mechanisms.selection import Selection
@@ -98,7 +98,7 @@ class OnALedger:
 def measure(data: Shelf, name: str, runs: int) -> list[Cell]:
     """All cells of one data set."""
     users, items = data.events(name)
-    pairs, truth = Pairs(users, items), data.counts(name)
+    pairs, truth = Relation(users, items), data.counts(name)
     cells = [
         _ours(pairs, truth, Cell(name, float(epsilon), k), runs)
         for epsilon in (PRACTICE if name in DATA else EPSILONS)
@@ -108,7 +108,7 @@ def measure(data: Shelf, name: str, runs: int) -> list[Cell]:
     return cells
 
 
-def _ours(pairs: Pairs, truth: NDArray[np.int64], cell: Cell, runs: int) -> Cell:
+def _ours(pairs: Relation, truth: NDArray[np.int64], cell: Cell, runs: int) -> Cell:
     mechanism = Sieve(cell.k, Fraction(str(cell.epsilon)), DELTA, counts=True)
     errors, widths = [], []
     for run in range(runs):
@@ -160,7 +160,7 @@ def _add_peers(users: NDArray[np.int64], items: NDArray[np.int64], truth: NDArra
 
 def on_a_ledger(data: Shelf, name: str, runs: int) -> OnALedger:
     """Items named by the default question on a ledger: k = 10, the usual share of a budget of ε = 10."""
-    pairs = Pairs(*data.events(name))
+    pairs = Relation(*data.events(name))
     found = OnALedger(name, [], [])
     for counts, named in ((False, found.without), (True, found.counted)):
         question = Question(k=10, epsilon=Fraction(1), delta=Fraction(1, 10**8), counts=counts)

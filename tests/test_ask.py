@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import crestline as cl
-from crestline.ask import ask
+from crestline.ask import ask, create_charging
 from crestline.errors import BudgetExhausted, BudgetMismatch, MechanismError, QuestionError, SourceError
 from crestline.histogram.view_kinds import SLOTS, View
 from crestline.prepare import prepare
@@ -137,7 +137,7 @@ def test_a_refusal_touches_no_data() -> None:
         Question.from_fields({"k": 3, "k_bar": 10, "epsilon": 1, "delta": "1e-6", "mechanism": "LimitedDomain"})
     )
     with pytest.raises(BudgetExhausted) as refused:
-        ask(asked, source=Unreadable(), entropy=replay(0), ledger=ledger)
+        ask(asked, source=Unreadable(), entropy=replay(0), charge=create_charging(ledger))
     assert refused.value.requested is not None
     assert refused.value.remaining is not None
 
@@ -154,7 +154,7 @@ def test_what_fails_after_the_reservation_stays_charged() -> None:
     )
     before = ledger.remaining()
     with pytest.raises(SourceError):
-        ask(asked, source=Breaking(), entropy=replay(0), ledger=ledger)
+        ask(asked, source=Breaking(), entropy=replay(0), charge=create_charging(ledger))
     assert ledger.remaining() != before
     assert len(ledger.open_reservations()) == 1
 

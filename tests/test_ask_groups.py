@@ -15,7 +15,7 @@ from crestline.answer.answer import Answer
 from crestline.answer.promise_text import promise_in_formulas, promise_in_words
 from crestline.errors import MechanismError, ParameterError, QuestionError
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.pair_table import PairTable
+from crestline.histogram.relation import GroupedRelation
 from crestline.histogram.view_kinds import View
 from crestline.mechanisms import LimitedDomain
 from crestline.mechanisms.selection import Selection
@@ -262,14 +262,14 @@ def test_groups_below_a_floor_change_nothing_in_an_answer_whether_they_are_read_
 
 def test_the_sieve_reads_only_groups_of_enough_users(monkeypatch: pytest.MonkeyPatch) -> None:
     read = list[tuple[list[Any], int]]()
-    of = PairTable.from_pairs
+    of = GroupedRelation.from_rows
 
-    def spy(groups: Any, *given: Any) -> PairTable:
+    def spy(groups: Any, *given: Any) -> GroupedRelation:
         table = of(groups, *given)
-        read.append((list(groups), len(table.pairs.users)))
+        read.append((list(groups), len(table.rows.users)))
         return table
 
-    monkeypatch.setattr(PairTable, "from_pairs", spy)
+    monkeypatch.setattr(GroupedRelation, "from_rows", spy)
     for floor in (1, 2, 850, 901):
         top(mechanism="Sieve", floor=floor)
     assert read == [(["DE", "FR", "LU"], 2501), (["DE", "FR"], 2500), (["FR"], 1400), ([], 0)]

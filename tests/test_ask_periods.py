@@ -56,7 +56,7 @@ def test_an_answer_states_both_promises() -> None:
     assert f"{year} for a person who is in any 12 months" in note
     assert f"{opened} for a person who is in all 3 months that were asked about so far" in note
     assert "unless a sum over several months is asked for" in note
-    assert "in 2026-08 to 2026-10" in answer.explain()
+    assert "from August 2026 to October 2026" in answer.explain().replace("\n  ", " ")
     assert answer.guarantee.adjacency.value == "add or remove one user's rows of one period"
     assert cl.Answer.from_dict(answer.to_dict()) == answer
 

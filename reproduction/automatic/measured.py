@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from crestline.histogram.pairs import Pairs
+from crestline.histogram.relation import Relation
 from crestline.histogram.view_kinds import SLOTS
 from crestline.ledger.budget import Budget
 from crestline.mechanisms.catalogue import entry
@@ -108,7 +108,7 @@ def for_the_same_charge(shelf: Shelf, data: str, k: int, runs: int) -> ForTheSam
 def released(mechanism: AnyMechanism, shelf: Shelf, data: str, runs: int) -> list[Selection]:
     """Releases on all pairs; items are called by their true rank, from zero on."""
     users, items = shelf.events(data)
-    return mechanism.release_seen(Pairs(users, items), runs, replay(f"{data}|{mechanism}"))
+    return mechanism.release_seen(Relation(users, items), runs, replay(f"{data}|{mechanism}"))
 
 
 def share(drawn: Sequence[Selection], k: int) -> float:

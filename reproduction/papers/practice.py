@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.pairs import Pairs as UsersItems
+from crestline.histogram.relation import Relation as UsersItems
 from crestline.histogram.view_kinds import SLOTS
 from crestline.prepare import Prepared, prepare
 from crestline.question import AUTO, Question, QuestionFields

@@ -7,6 +7,7 @@ the engine.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,14 +16,16 @@ from crestline.answer.count_intervals import count_intervals
 from crestline.answer.group_answers import GroupItems, flatten_groups
 from crestline.answer.warnings import with_warnings
 from crestline.answer_key import Identity
+from crestline.deadline import settle_charged
 from crestline.errors import NotSent, SourceUnavailable, mark_charged
 from crestline.ledger.entries import Entry
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.receipt import RequestKey
 from crestline.mechanisms.selection import GroupSelections, Selection, as_unordered, rank_by_counts
-from crestline.payment import LedgerCharging, create_charging, is_ahead_for
+from crestline.payment import NO_LEDGER, Charging, LedgerCharging, is_ahead_for
 from crestline.prepare import Prepared
 from crestline.randomness.entropy import Entropy
+from crestline.sources.engine.cache_owner import use_cache_of
 from crestline.sources.engine.sent_flag import track_sending
 from crestline.sources.source import Source
 
@@ -36,10 +39,10 @@ def ask(
     *,
     source: Source,
     entropy: Entropy,
-    ledger: Ledger | None = None,
-    analyst: str | None = None,
+    charge: Charging = NO_LEDGER,
     version: str | None = None,
-    request: RequestKey | None = None,
+    asker: str = "",
+    before_charge: Callable[[], object] = lambda: None,
 ) -> Answer:
     """Answer a prepared question from a source, charged to a ledger if there is one.
 
@@ -47,15 +50,14 @@ def ask(
         prepared: Question with its mechanism.
         source: Source of the rows.
         entropy: Source of random bits.
-        ledger: Ledger that pays; None charges nothing.
-        analyst: Analyst who pays; None charges the data set's own account.
+        charge: Account that pays (`create_charging`).
         version: Public label of the data, under which the answer is stored instead of the source's version.
-        request: Key under which the question is asked once, by all processes that share the ledger; a reservation of
-            `reserve_ahead` under this key pays.
+        asker: Name of the asker; what a source remembers of questions is kept apart for each.
+        before_charge: Called once the source is connected, before anything is charged; it may refuse the question.
 
     Returns:
-        The answer, or the stored answer to the same question on the same version of the data; one that is being given
-        for the same account is waited for.
+        The answer with the asker's own number, or the stored answer to the same question on the same version of the
+        data; one that is being given for the same account is waited for.
 
     Raises:
         QuestionError: The source cannot answer the question; nothing is charged.
@@ -64,14 +66,22 @@ def ask(
             charged.
         SourceError: The source failed; the reservation stays charged (`errors.was_charged`).
         LedgerError: The ledger cannot be read or written.
-        RequestRefused: The key of `request` is that of another question, or of one that lost its answer.
+        RequestRefused: The key of the request is that of another question, or of one that lost its answer.
     """
+    with use_cache_of(asker):
+        return _ask(prepared, source, charge, Identity(prepared, source, entropy, version), before_charge)
+
+
+def _ask(
+    prepared: Prepared, source: Source, charge: Charging, identity: Identity, before_charge: Callable[[], object]
+) -> Answer:
+    entropy = identity.entropy
     source.check(prepared.question, prepared.view)
-    charge, identity = create_charging(ledger, analyst, request), Identity(prepared, source, entropy, version)
     stored = charge.find(identity)
     if stored is not None:
         return stored
     with source.ready() as connected:  # before the charge, so that a lost connection costs nothing
+        before_charge()
         receipt = charge.reserve(prepared, identity)
         if isinstance(receipt, Answer):  # another process has paid for the same answer since `find`
             return receipt
@@ -79,19 +89,33 @@ def ask(
             with mark_charged(), track_sending():
                 selection = _select(prepared, connected, entropy)
         except NotSent:
-            with mark_charged():
+            with mark_charged(), settle_charged():
                 charge.void(receipt)
             raise SourceUnavailable("the database was lost before the question was sent to it") from None
         except BaseException:
             charge.note_lost(receipt)
             raise
     try:
-        with mark_charged():
+        with mark_charged(), settle_charged():
             answer = with_warnings(_answer(prepared, selection, source, entropy), prepared.users)
             return charge.settle(receipt, prepared.settlement_cost(selection), answer)
     except BaseException:
         charge.note_lost(receipt)
         raise
+
+
+def create_charging(
+    ledger: Ledger | None, *, analyst: str | None = None, request: RequestKey | None = None
+) -> Charging:
+    """The account that pays for an answer.
+
+    Args:
+        ledger: Ledger that pays; None charges nothing.
+        analyst: Analyst who pays; None charges the data set's own account.
+        request: Key under which the question is asked once, by all processes that share the ledger; a reservation of
+            `reserve_ahead` under this key pays.
+    """
+    return NO_LEDGER if ledger is None else LedgerCharging(ledger, analyst, request)
 
 
 def is_reserved_for(held: Entry, prepared: Prepared, *, source: Source, entropy: Entropy, version: str) -> bool:

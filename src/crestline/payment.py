@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from crestline.answer.answer import Answer, Bill
 from crestline.answer_key import Identity, find_stored, may_be_served
+from crestline.deadline import seconds_left
 from crestline.guarantees.cost import Cost
 from crestline.ledger.amount import Amount
 from crestline.ledger.balance_rules import Balance
@@ -15,10 +16,8 @@ from crestline.ledger.budget_fractions import epsilon_worth, fraction_of, how_of
 from crestline.ledger.entries import Entry, canonical_json
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.periods import PeriodCharge, promise_texts
-from crestline.ledger.receipt import Receipt, RequestKey, ReserveOptions, StoredAnswer
+from crestline.ledger.receipt import LONGEST_WAIT, Receipt, RequestKey, ReserveOptions, StoredAnswer
 from crestline.prepare import Prepared
-
-LONGEST_WAIT = 60.0  # seconds for which the answer to a question that was reserved elsewhere is waited for
 
 
 class Charging(Protocol):
@@ -45,11 +44,6 @@ class Charging(Protocol):
         ...
 
 
-def create_charging(ledger: Ledger | None, analyst: str | None, request: RequestKey | None = None) -> Charging:
-    """Charging to this ledger, or to none; under the key of `request` it is charged once."""
-    return NoLedger() if ledger is None else LedgerCharging(ledger, analyst, request)
-
-
 @dataclass(frozen=True)
 class NoLedger:
     """Charging without a ledger: nothing is stored, reserved or billed."""
@@ -70,6 +64,9 @@ class NoLedger:
         return None
 
 
+NO_LEDGER = NoLedger()
+
+
 @dataclass(frozen=True)
 class LedgerCharging:
     """Charging to a ledger, on the account of an analyst (None: the data set's own).
@@ -78,7 +75,7 @@ class LedgerCharging:
     """
 
     ledger: Ledger
-    analyst: str | None
+    analyst: str | None = None
     request: RequestKey | None = None
 
     def find(self, identity: Identity) -> Answer | None:
@@ -93,7 +90,9 @@ class LedgerCharging:
         the same account, its answer is waited for.
         """
         options = self._reserve_options(prepared, identity, identity.question)
-        result = self.ledger.find_or_reserve(prepared.cost, usable=may_be_served, patience=LONGEST_WAIT, **options)
+        result = self.ledger.find_or_reserve(
+            prepared.cost, usable=may_be_served, patience=seconds_left(LONGEST_WAIT), **options
+        )
         return result if isinstance(result, Receipt) else as_free_answer(result)
 
     def reserve_ahead(self, prepared: Prepared, identity: Identity) -> int:
@@ -120,6 +119,7 @@ class LedgerCharging:
         settled = self.ledger.settlement(receipt, cost, answer=answer.to_dict())
         return replace(
             answer,
+            number=receipt.analyst_number,
             bill=_build_bill(self.ledger, receipt.analyst_number, receipt.reserved, settled.paid, settled.balance),
         )
 
@@ -136,7 +136,7 @@ class LedgerCharging:
 
 def as_free_answer(stored: StoredAnswer) -> Answer:
     """A stored answer, marked as served again at no cost."""
-    return replace(Answer.from_dict(stored.answer), stored=True)
+    return replace(Answer.from_dict(stored.answer), stored=True, number=stored.analyst_number)
 
 
 def is_ahead_for(held: Entry, identity: Identity) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
 
 from crestline.answer.answer import Answer
 from crestline.answer_key import Identity, check_version, find_stored
-from crestline.ask import ask
+from crestline.ask import ask, create_charging
 from crestline.errors import ParameterError, QuestionError
 from crestline.exact_numbers import Exact, whole_number, with_typed_dict_signature
 from crestline.label_text import HasShortRepr, html_text
@@ -28,7 +28,7 @@ from crestline.sources.pool import Pool
 from crestline.words import LONGEST_DESCRIPTION, LONGEST_TITLE, NO_WORDS, Words, check_text
 
 if TYPE_CHECKING:
-    from crestline.client.remote import RemoteConnection
+    from crestline.client.remote import RemoteConnection, RemoteDataset
     from crestline.ledger.storage.store import Store
     from crestline.reports.report import ReportRun
     from crestline.sql_questions.result import SqlResult
@@ -102,9 +102,8 @@ def top_k(
     try:
         now = None if payer is None else payer.now()
         prepared = prepare(parsed, budget=_paying_budget(payer, analyst), limits=rows.limits, now=now)
-        return ask(
-            prepared, source=rows, entropy=_check_entropy(entropy), ledger=payer, analyst=analyst, version=version
-        )
+        charge = create_charging(payer, analyst=analyst)
+        return ask(prepared, source=rows, entropy=_check_entropy(entropy), charge=charge, version=version)
     finally:
         if payer is not None and payer is not ledger:
             payer.close()
@@ -351,8 +350,7 @@ class Dataset:
             self._prepare_question(question, analyst),
             source=self.source,
             entropy=self.entropy,
-            ledger=self.ledger,
-            analyst=analyst,
+            charge=create_charging(self.ledger, analyst=analyst),
             version=self.version,
         )
         return answer.replace_fields(title=answer.question.words(self.words))
@@ -450,7 +448,12 @@ class Dataset:
 
 @with_question_fields
 def report(
-    data: Dataset, name: str = "report", *, every: str, ahead: int = 0, **question: Unpack[QuestionFields]
+    data: Dataset | RemoteDataset,
+    name: str = "report",
+    *,
+    every: str,
+    ahead: int = 0,
+    **question: Unpack[QuestionFields],
 ) -> ReportRun:
     """Ask a recurring question: each period that has ended is asked once, and later calls ask what is due since.
 
@@ -471,13 +474,16 @@ def report(
         MechanismError: The mechanism is unknown, or cannot answer the question.
         LedgerError: The ledger cannot be read or written.
     """
+    from crestline.client.remote import RemoteDataset, run_remote_report
     from crestline.reports.report import Report, run_report
 
-    if not isinstance(data, Dataset):
+    if not isinstance(data, Dataset | RemoteDataset):
         raise ParameterError("a report asks a data set: report(connect(…).dataset(…), every='month', …)")
     since = question.pop("since", None)
     parsed = Question.from_fields({"user": data.user, "contribution": data.contribution, **question})
     parsed_report = Report(name, parsed, every, since or "", ahead)
+    if isinstance(data, RemoteDataset):
+        return run_remote_report(parsed_report, data, question)
     return run_report(parsed_report, source=data.source, ledger=data.ledger, entropy=data.entropy)
 
 

@@ -68,6 +68,9 @@ def test_saved_as_its_name_says(tmp_path: Path) -> None:
     answer.plot(str(tmp_path / "top.PNG"))
     assert (tmp_path / "top.svg").read_text().startswith("<svg")
     assert (tmp_path / "top.PNG").read_bytes().startswith(b"\x89PNG")
+    answer.plot(tmp_path / "top.pdf", title="Sales")
+    assert (tmp_path / "top.pdf").read_bytes().startswith(b"%PDF")
+    assert "Sales" in texts(answer.plot(title="Sales").svg())
     assert answer.plot()._repr_svg_() == (tmp_path / "top.svg").read_text()
 
 

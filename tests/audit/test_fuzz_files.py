@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import crestline as cl
+from crestline.config import Config, load_config
 from crestline.errors import CrestlineError, ParameterError
 from crestline.guarantees.cost import repeat_step
 from crestline.ledger.ledger import Ledger
-from crestline.web.config import Config
-from crestline.web.settings.reader import load_config
 
 SERVED = """
 ledger = "ledger.db"

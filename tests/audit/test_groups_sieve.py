@@ -24,8 +24,7 @@ from tests.mechanisms.observed.test_sieve import LAST, Audited
 
 from crestline.audit.testers.groups import undercharged_selections
 from crestline.guarantees.gaussian import delta_of
-from crestline.histogram.pair_table import PairTable
-from crestline.histogram.pairs import PairViews
+from crestline.histogram.relation import GroupedRelation, PairViews
 from crestline.histogram.view_kinds import PAIRS
 from crestline.mechanisms import Sieve
 from crestline.mechanisms.in_groups import InGroups
@@ -269,7 +268,7 @@ def _views(
     with open_source(table).reading(asked, key, PAIRS) as reading:
         tables: Any = reading.histogram
         (parts,) = list(tables)
-        assert isinstance(parts, PairTable)
+        assert isinstance(parts, GroupedRelation)
         for group, views in zip(parts.groups, parts.histograms(), strict=True):
             for name, numbers in _numbers(views, key).items():
                 found[name] |= {(group, at): number for at, number in numbers.items()}

@@ -20,7 +20,7 @@ import pytest
 from numpy.typing import NDArray
 
 from crestline.guarantees.gaussian import delta_of
-from crestline.histogram.pairs import PairViews
+from crestline.histogram.relation import PairViews
 from crestline.histogram.view_kinds import PAIRS
 from crestline.mechanisms.observed.noisy_query import NoisyQuery, noisy_query
 from crestline.mechanisms.observed.sieve import Sieve

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from crestline.cli.main import run
-from crestline.web.settings.reader import load_config
+from crestline.config import load_config
 
 HEADER = "the header, which may be a row"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.web.conftest import CONFIG, started, write_loans
+from tests.web.test_periods import BY_PERIOD
 
 import crestline as cl
 from crestline.client.http import ATTEMPTS, Response, Service
@@ -101,6 +102,24 @@ def test_a_refusal_has_the_same_class_and_costs_nothing(loans: Dataset | RemoteD
     assert loans.remaining == before
     if isinstance(refusal.value, SqlError):
         assert refusal.value.sqlstate in ("42501", "0A000", "42601")
+
+
+def test_a_report_is_asked_once_for_each_period(tmp_path: Path) -> None:
+    rows = [f"r{reader},{'Rivers' if month == 9 else 'Bridges'},nature,DE,2025-{month:02}-05"
+            for reader in range(2000) for month in (9, 10)]  # fmt: skip
+    (tmp_path / "loans.csv").write_text("\n".join(["reader,title,genre,country,day", *rows]) + "\n")
+    (tmp_path / "crestline.toml").write_text(BY_PERIOD)
+    with started(tmp_path) as running:
+        service = Service("http://testserver", running.tokens["ann"], running.client)  # type: ignore[arg-type] # a client
+        loans = RemoteConnection(service).dataset("loans")
+        first = cl.report(loans, every="quarter", since="2025-Q3", k=1, item="title", epsilon=1, delta="1e-6")
+        assert [edition.items for edition in first.editions[:2]] == [("Rivers",), ("Bridges",)]
+        assert first.asked == len(first) >= 5
+        again = cl.report(loans, every="quarter", since="2025-Q3", k=1, item="title", epsilon=1, delta="1e-6")
+        assert again.asked == 0
+        assert [edition.items for edition in again.editions] == [edition.items for edition in first.editions]
+        with pytest.raises(QuestionError, match="ahead"):
+            cl.report(loans, every="quarter", since="2025-Q3", k=1, item="title", ahead=1)
 
 
 class _Broken:

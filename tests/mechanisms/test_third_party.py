@@ -16,7 +16,7 @@ from crestline.histogram.histogram import Histogram
 from crestline.histogram.histogram_table import HistogramTable, ListedTable
 from crestline.histogram.observed_items import ObservedItems
 from crestline.histogram.observed_table import ObservedTable
-from crestline.histogram.pairs import Pairs, PairViews
+from crestline.histogram.relation import PairViews, Relation
 from crestline.histogram.view_kinds import PAIRS
 from crestline.mechanisms.catalogue import CATALOGUE
 from crestline.mechanisms.identity import identity, parameter_texts
@@ -284,7 +284,7 @@ def test_the_earlier_name_of_the_base_class_still_works() -> None:
 
 
 def test_what_was_read_for_another_view_is_refused() -> None:
-    pairs = Pairs(np.array([0, 1]), np.array([0, 0]), "a")
+    pairs = Relation(np.array([0, 1]), np.array([0, 0]), "a")
     slots, sieve = cl.mechanisms.LimitedDomain(1, 2, 1, "1e-6"), cl.mechanisms.Sieve(1, 1, "1e-6")
     table, listed = HistogramTable.from_histograms([("g", HISTOGRAM)]), ListedTable(["g"], [HISTOGRAM])
     unfit = "was given data that were read for another view"
@@ -317,7 +317,7 @@ def test_a_mechanism_of_others_may_look_at_pairs() -> None:
         def release(self, pairs: PairViews, entropy: cl.entropy.Entropy) -> cl.Selection:
             return cl.Selection((pairs.users_with(1),), False)
 
-    pairs = Pairs(np.array([0, 1]), np.array([0, 0]), "a")
+    pairs = Relation(np.array([0, 1]), np.array([0, 0]), "a")
     assert [one.items for one in adopt(TheirPairs()).release_seen(pairs, 2, replay(0))] == [(2,), (2,)]
 
 

@@ -20,7 +20,7 @@ import pytest
 from crestline.ask import ask
 from crestline.histogram.label_order import Label
 from crestline.histogram.observed_items import ObservedItems
-from crestline.histogram.pairs import Pairs, PairViews
+from crestline.histogram.relation import PairViews, Relation
 from crestline.histogram.view_kinds import PAIRS
 from crestline.mechanisms.observed.weights import gaussian_weights
 from crestline.periods.calendar import Calendar, Periods
@@ -58,7 +58,7 @@ def pairs(source: Source, asked: Question, key: bytes = KEY) -> Iterator[tuple[d
 
 def _every(views: PairViews) -> Sequence[Label]:
     """The numbers of all items, whatever the floor."""
-    items = cast(Pairs, views).with_floor(1).observed_items(KEY, np.ones(EVERY, dtype=np.int64))
+    items = cast(Relation, views).with_floor(1).observed_items(KEY, np.ones(EVERY, dtype=np.int64))
     return items.names(range(items.size))
 
 
@@ -84,7 +84,7 @@ def every_view_agrees(theirs: PairViews, names: Naming, expected: oracle_views.P
     assert theirs.floor == floor
     if floor > 1:
         some_are_observed(theirs, names, expected, floor)
-        theirs = cast(Pairs, theirs).with_floor(1)
+        theirs = cast(Relation, theirs).with_floor(1)
     for rank in (1, 2, 3, 1000):
         assert theirs.users_with(rank) == oracle_views.users_with(expected, rank)
     assert theirs.users_by_items().tolist() == oracle_views.users_by_items(expected)

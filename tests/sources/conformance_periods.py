@@ -15,7 +15,7 @@ import pytest
 
 from crestline.errors import QuestionError
 from crestline.histogram.observed_items import ObservedItems
-from crestline.histogram.pairs import PairViews
+from crestline.histogram.relation import PairViews
 from crestline.histogram.view_kinds import PAIRS, View
 from crestline.mechanisms.observed.weights import gaussian_weights
 from crestline.periods.calendar import Calendar, Periods, period_index

@@ -17,7 +17,7 @@ import pytest
 
 from crestline.ask import ask
 from crestline.histogram.observed_items import ObservedItems
-from crestline.histogram.pairs import PairViews
+from crestline.histogram.relation import PairViews
 from crestline.histogram.view_kinds import PAIRS, View
 from crestline.mechanisms.observed.weights import UNIT, gaussian_weights
 from crestline.prepare import prepare

@@ -21,7 +21,7 @@ from crestline.score import Sum
 from crestline.sources import Source, open_source
 from crestline.sources.memory_copy import CachedSource, may_be_kept, with_memory_copy
 from crestline.sources.pool import Pool
-from tests.sources.pair_views.test_coded import KEYS, ranked, seen, table
+from tests.sources.pair_views.test_routes import KEYS, ranked, seen, table
 
 pytestmark = pytest.mark.long
 

@@ -39,9 +39,11 @@ class Server:
         self.now = 0.0
         self.opened: list[Unreliable] = []
         self.tries = 0
+        self.takes = 0.0
 
     def open(self) -> Unreliable:
         self.tries += 1
+        self.now += self.takes
         if not self.up:
             raise SourceError("no route")
         self.opened.append(Unreliable(COUNTS))
@@ -70,19 +72,40 @@ def test_a_lost_connection_is_replaced_before_the_question_is_asked() -> None:
         assert source is server.opened[1]
 
 
-def test_after_a_failure_no_thread_tries_again_for_a_while_and_then_one_does() -> None:
+@pytest.mark.parametrize(("takes", "pause"), [(0.0, 0.1), (1.5, 1.5), (10.0, 5.0)])
+def test_after_a_failure_none_is_opened_for_as_long_as_it_took_and_then_one_is(takes: float, pause: float) -> None:
     server = Server()
     pool = server.pool(pause=5.0)
-    server.opened[0].lost, server.up = True, False
-    for now in (0.0, 1.5, 3.0, 4.5):  # what is left of the pause would tell when somebody else asked
-        server.now = now
+    server.opened[0].lost, server.up, server.takes = True, False, takes
+    for share in (0.0, 0.3, 0.6, 0.9):  # what is left of the pause would tell when somebody else asked
+        server.now = takes + share * pause if share else 0.0
         with pytest.raises(SourceUnavailable, match="try again in 5 seconds") as refused, pool.ready():
             pass
         assert refused.value.wait == 5
     assert server.tries == 2
-    server.up, server.now = True, 5.0
+    server.up, server.now = True, takes + pause
     with pool.ready() as source:
         assert source is server.opened[1]
+
+
+def test_one_question_at_a_time_finds_out_whether_the_database_is_back() -> None:
+    server, others = Server(), list[int]()
+    pool = server.pool(connections=3, pause=5.0)
+    server.opened[0].lost, server.up = True, False
+    with pytest.raises(SourceUnavailable), pool.ready():
+        pass
+    server.up, server.now, opened = True, 1.0, server.open
+
+    def slow() -> Unreliable:
+        with pytest.raises(SourceUnavailable) as refused, pool.ready():
+            pass
+        others.append(server.tries - refused.value.wait)
+        return opened()
+
+    pool._opened = slow
+    with pool.ready() as source:
+        assert source is server.opened[1]
+    assert others == [2 - 5]
 
 
 def test_a_table_that_is_gone_is_no_connection_either() -> None:

@@ -44,7 +44,7 @@ SALES = pd.DataFrame(ROWS, columns=["customer_id", "sku", "country", "day", "qua
         '(("sales"."day" >= (DATE \'2026-02-01\')) AND ("sales"."quantity" IN (1, 3))) GROUP BY 1 '
         "HAVING (COUNT(1) > 0) ORDER BY 2 DESC, 1",
         'SELECT CAST(EXTRACT(month FROM "sales"."day") AS integer) AS "m", COUNT(DISTINCT customer_id) n FROM sales '
-        'WHERE (sales.country ) = \'DE\' GROUP BY CAST(EXTRACT(month FROM "sales"."day") AS integer) ORDER BY 2 DESC, 1',
+        'WHERE (country ) = \'DE\' GROUP BY CAST(EXTRACT(month FROM "sales"."day") AS integer) ORDER BY 2 DESC, 1',
         "WITH s AS (SELECT sku AS thing, customer_id AS who FROM sales WHERE country <> 'US') "
         "SELECT thing, COUNT(DISTINCT who) AS n FROM s GROUP BY ALL ORDER BY n DESC, thing LIMIT 3",
         "FROM sales SELECT quantity, count(DISTINCT customer_id) AS n GROUP BY ALL ORDER BY n DESC, quantity",

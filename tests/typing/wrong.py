@@ -23,7 +23,7 @@ def views() -> None:
     sieve, slots = cl.mechanisms.Sieve(2, 1, "1e-6"), cl.mechanisms.LimitedDomain(2, 2, 1, "1e-6")
     sieve.release(histogram, cl.entropy.system())  # type: ignore[arg-type]
     cl.mechanisms.NoisyCounts(sieve, scale=3)  # type: ignore[arg-type]
-    cl.mechanisms.Routed("0.1", 5, slots, slots)  # type: ignore[arg-type]
+    cl.mechanisms.Routed(1, "1e-6", "0.1", 5, slots, slots)  # type: ignore[arg-type]
 
 
 def fields() -> None:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from crestline.config import load_config
 from crestline.web.app import create_app
 from crestline.web.service_state import ServiceState, open_state
-from crestline.web.settings.reader import load_config
 
 CONFIG = """\
 ledger = "ledger.db"

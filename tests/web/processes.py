@@ -17,12 +17,12 @@ from http.client import HTTPConnection
 from io import StringIO
 from pathlib import Path
 
+from crestline.access.keys import Keys
+from crestline.access.tokens import Tokens
 from crestline.cli.main import run
+from crestline.config import load_config
+from crestline.ledger.receipt import utc_now
 from crestline.ledger.storage.store import Store
-from crestline.web.access.keys import Keys
-from crestline.web.access.tokens import Tokens
-from crestline.web.settings.reader import load_config
-from crestline.web.utc_clock import utc_now
 from tests.patience import PATIENCE
 from tests.servers import free_port
 from tests.web.forking import Forked

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from crestline.config import load_config
 from crestline.errors import CrestlineError, EngineDefect, LedgerError, SourceError, SourceUnavailable, StatementTimeout
 from crestline.ledger.budget import Budget
 from crestline.ledger.storage.database import Database
@@ -20,9 +21,9 @@ from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.sources.pool import Pool
 from crestline.sources.table import TableSource
 from crestline.sources.wrappers import PerQuestionSource
+from crestline.web import readiness
 from crestline.web.app import create_app
 from crestline.web.service_state import open_state
-from crestline.web.settings.reader import load_config
 from tests.patience import PATIENCE
 from tests.web.conftest import CONFIG, Service, started
 
@@ -116,7 +117,7 @@ def test_an_owner_may_ask_for_one_pass(folder: Path) -> None:
         assert service.top().json()["mechanism"]["name"] == "RestrictedGumbel"
         assert service.top(mechanism="Sieve").json()["error"]["code"] == "bad_question"
     (folder / "crestline.toml").write_text(CONFIG.replace("k = 50", "k = 50\npasses = 2"))
-    with pytest.raises(CrestlineError, match="passes must be 1"):
+    with pytest.raises(CrestlineError, match="passes must be one of 0, 1"):
         load_config(folder / "crestline.toml")
 
 
@@ -483,12 +484,63 @@ def test_every_request_is_a_line_of_json_without_rows_or_addresses(
     assert "secret" not in caplog.text
 
 
-def test_a_service_is_ready_while_its_ledger_can_be_read(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_is_ready_while_its_ledger_can_be_written(
+    service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(readiness, "_PAUSE", 0.0)
+    caplog.set_level("INFO", logger="crestline.requests")
     assert service.client.get("/readyz").json() == {"status": "ok"}
 
     def lost(*_: Any) -> Any:
         raise LedgerError("the database is gone")
 
-    monkeypatch.setattr(Database, "read", lost)
-    assert service.client.get("/readyz").status_code == 503
+    monkeypatch.setattr(Database, "write", lost)
+    stranger = service.client.get("/readyz")
+    assert (stranger.status_code, stranger.json()["error"]["message"]) == (503, "Not ready.")
+    assert service.get("/readyz", "ann").json()["error"]["message"] == "Not ready."
+    assert service.get("/readyz", "olga").json()["error"]["message"] == "the database is gone"
     assert service.client.get("/healthz").status_code == 200
+    assert json.loads(caplog.messages[1])["reason"] == "the database is gone"
+
+
+def test_a_witness_that_cannot_be_written_makes_the_service_not_ready(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "_PAUSE", 0.0)
+    (folder / "kept").mkdir()
+    (folder / "crestline.toml").write_text('witness = "kept/witness"\n' + CONFIG)
+    with started(folder) as service:
+        assert service.client.get("/readyz").status_code == 200
+        (folder / "kept" / "witness").rename(folder / "witness")
+        (folder / "kept").rmdir()
+        assert "witness" in service.get("/readyz", "olga").json()["error"]["message"]
+        question = service.top()
+        assert (question.status_code, question.json()["error"]["code"]) == (503, "ledger_unavailable")
+
+
+def test_what_is_found_of_the_ledger_holds_for_a_moment(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    written, write = list[int](), Database.write
+
+    def count(database: Database, change: Any) -> Any:
+        written.append(1)
+        return write(database, change)
+
+    monkeypatch.setattr(Database, "write", count)
+    assert {service.client.get("/readyz").status_code for _ in range(5)} == {200}
+    assert written == [1]
+
+
+def test_refused_questions_may_take_a_share_of_the_processor(folder: Path) -> None:
+    (folder / "crestline.toml").write_text(CONFIG.replace("k = 50", "k = 50\nfree_seconds = 1"))
+    with started(folder) as service:
+        refused: dict[str, Any] = {"mechanism": "RestrictedNormal", "k_bar": 20_000, "epsilon": 90}
+        begun, codes = time.process_time(), list[str]()
+        for number in range(60):
+            codes.append(service.top(k=1 + number % 50, **refused).json()["error"]["code"])
+            if codes[-1] == "too_many_requests":
+                break
+        assert codes[-1] == "too_many_requests"
+        assert time.process_time() - begun < 30
+        last = service.top(**refused)
+        assert 1 <= int(last.headers["Retry-After"]) <= 60
+        assert service.top("bob").status_code == 200  # each token has its own share

@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from crestline.cli.main import run
+from crestline.config import PublicFacts, line_of_setting, load_config
 from crestline.errors import BudgetMismatch, CrestlineError, ParameterError
 from crestline.question import Question
-from crestline.web.config import PublicFacts
 from crestline.web.service_state import open_state
-from crestline.web.settings.reader import load_config
-from crestline.web.settings.toml import line_of_setting
 from tests.web.conftest import CONFIG
 
 
@@ -78,7 +76,7 @@ def test_public_facts_are_optional(folder: Path) -> None:
     path = folder / "crestline.toml"
     assert load_config(path).datasets["loans"].public is None
     path.write_text(CONFIG.replace('version = "2026-11"', "public = { users = 3000, per_user = 2 }"))
-    assert load_config(path).datasets["loans"].public == PublicFacts(3000, None, 2, "power:1")
+    assert load_config(path).datasets["loans"].public == PublicFacts(users=3000, per_user=2)
 
 
 def test_what_is_missing_is_named_with_the_line_of_its_table(folder: Path) -> None:
@@ -220,3 +218,22 @@ def test_a_public_list_is_a_table_of_a_database_or_a_file_beside_this_one(
     path.write_text(CONFIG.replace('source = "loans.csv"', listed, 1))
     expected = "titles.title" if in_database else str(folder / "titles.title")
     assert load_config(path).datasets["loans"].domains == {"all": expected}
+
+
+def test_every_mistake_is_named_with_its_line(folder: Path) -> None:
+    path = folder / "crestline.toml"
+    wrong = {
+        'user = "reader"': "user = 3",
+        'filters = ["country"]': 'filters = "country"',
+        "budget = { epsilon = 8, delta = 1e-4 }": 'budget = { epsilon = 8, delta = 1e-4, kind = "zcpd" }',
+        "loans = { epsilon = 4, delta = 1e-5 }": "loans = { epsilon = 4, dleta = 1e-5 }",
+        "k = 50": "k = true",
+    }
+    text = CONFIG
+    for old, new in wrong.items():
+        text = text.replace(old, new, 1)
+    path.write_text(text)
+    with pytest.raises(ParameterError) as refusal:
+        load_config(path)
+    named = {said.rpartition(".toml:")[2].partition(":")[0] for said in str(refusal.value).splitlines()}
+    assert named == {str(line(text, new)) for new in wrong.values()}

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from crestline.config import load_config
 from crestline.errors import ParameterError
 from crestline.question import Question
-from crestline.randomness.entropy import system
+from crestline.serving import ServedSource
 from crestline.sources.memory_copy import CachedSource
 from crestline.sources.pool import Pool
 from crestline.web.permissions import Caller, ask_as_json
-from crestline.web.service_state import ServedSource, ServiceState, open_state
-from crestline.web.settings.reader import load_config
+from crestline.web.service_state import ServiceState, open_state
 
 CONFIG = """\
 ledger = "ledger.db"
@@ -52,7 +52,7 @@ def test_questions_are_answered_from_the_copy(tmp_path: Path) -> None:
     (tmp_path / "loans.csv").write_text("user,item,country\n")  # nobody would be named any more
     caller, question = Caller(state.config.analysts["ann"], "1"), {"k": 2, "item": "item", "where": "country = 'DE'"}
     asked = Question.from_fields({**question, "epsilon": 4, "delta": "1e-5"})  # type: ignore[typeddict-item] # spelled out above
-    body = ask_as_json(state.datasets["loans"], caller, asked, state.config.limits, system())
+    body = ask_as_json(state.datasets["loans"], caller, asked, state.config.limits)
     assert sorted(body["items"]) == ["Bridges", "Rivers"]
     state.close()
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from crestline.cli.main import run
+from crestline.config import load_config
 from crestline.errors import ParameterError
-from crestline.web.settings.reader import load_config
 from tests.web.conftest import CONFIG, Service, started
 
 MONTHLY = 'per = "month", time = "day"'

@@ -13,10 +13,10 @@ import httpx
 import pytest
 import uvicorn
 
+from crestline.config import load_config
 from crestline.web import middleware, server
 from crestline.web.app import create_app
 from crestline.web.service_state import open_state
-from crestline.web.settings.reader import load_config
 from tests.patience import PATIENCE
 
 HEAD = b"POST /v1/datasets/loans/top HTTP/1.1\r\nHost: here\r\n"
@@ -24,10 +24,12 @@ BODY = HEAD + b"Content-Type: application/json\r\nContent-Length: 50\r\n\r\n{"
 
 
 @contextmanager
-def listening(folder: Path) -> Iterator[int]:
+def listening(folder: Path, at_once: int | None = None) -> Iterator[int]:
     state = open_state(load_config(folder / "crestline.toml"))
     here = socket.create_server(("127.0.0.1", 0), backlog=1024)
-    config = uvicorn.Config(create_app(state), http=server.SlowClientProtocol, ws="none", log_level="critical")
+    config = uvicorn.Config(
+        create_app(state), http=server.SlowClientProtocol, ws="none", log_level="critical", limit_concurrency=at_once
+    )
     running = uvicorn.Server(config)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [here]})
     thread.start()
@@ -76,6 +78,18 @@ def test_nine_hundred_half_sent_requests_keep_no_other_caller_out(folder: Path) 
     with ExitStack() as held, listening(folder) as port:
         for _ in range(900):
             held.enter_context(connected(port, HEAD))
+        assert httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=PATIENCE).status_code == 200
+
+
+@pytest.mark.long
+def test_idle_connections_of_one_stranger_keep_no_other_caller_out(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "SECONDS_TO_SEND", PATIENCE)
+    monkeypatch.setattr(server, "IDLE_CONNECTIONS", 20)
+    with ExitStack() as held, listening(folder, at_once=40) as port:
+        for _ in range(60):
+            held.enter_context(connected(port, b""))
         assert httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=PATIENCE).status_code == 200
 
 

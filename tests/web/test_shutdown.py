@@ -14,7 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from crestline.web.server import SETTLING
+from crestline.web.middleware import SETTLING
 from tests.patience import PATIENCE
 from tests.servers import empty_database
 from tests.web.processes import Server, serving, write_service
@@ -169,8 +169,9 @@ def test_a_warehouse_that_never_answers_does_not_keep_it_and_what_was_sent_stays
                 assert ends(server, 20) in ENDED
             finally:
                 os.kill(backend, signal.SIGCONT)
-        with pytest.raises((ConnectionError, OSError)):
-            asked.result(PATIENCE)
+        status, _, body = asked.result(PATIENCE)
+        assert (status, body["error"]["code"]) == (503, "source_unavailable")
+        assert "stays charged" in body["error"]["message"]
     assert_exact(ledger, settled=0, lost=1)
 
 

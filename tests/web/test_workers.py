@@ -6,16 +6,25 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Event, Thread
 
 import httpx
 import pytest
 
+from crestline.config import load_config
+from crestline.ledger.entries import Draft
+from crestline.ledger.receipt import utc_now
+from crestline.ledger.storage.books import Books
+from crestline.serving import open_store
 from tests.patience import PATIENCE
 from tests.web.processes import Server, write_service
 
 pytestmark = [pytest.mark.slow, pytest.mark.engines]
 
+ENTRIES = 100_000
+PERIOD, SHARE = 0.1, 0.2  # of every tenth of a second, a fifth on one processor
 STALLED = 7.0
 """Seconds, more than the five within which uvicorn's own supervisor wants a sign of life."""
 
@@ -103,3 +112,57 @@ def test_an_ended_worker_is_replaced_and_when_none_can_start_the_service_ends(se
     assert server.process.poll() == 4
     assert "did not start" in server.log.read_text()
     assert second not in workers_of(server)
+
+
+@contextmanager
+def slowed_down(server: Server) -> Iterator[None]:
+    """The server and its workers have a fifth of one processor together, until the context ends."""
+    ended = Event()
+    os.sched_setaffinity(server.process.pid, {min(os.sched_getaffinity(0))})  # workers inherit it
+
+    def send_all(number: int) -> None:
+        for process in [server.process.pid, *workers_of(server)]:
+            with suppress(ProcessLookupError):
+                os.kill(process, number)
+
+    def take_turns() -> None:
+        while not ended.is_set():
+            send_all(signal.SIGCONT)
+            ended.wait(PERIOD * SHARE)
+            send_all(signal.SIGSTOP)
+            ended.wait(PERIOD * (1 - SHARE))
+        send_all(signal.SIGCONT)
+
+    turns = Thread(target=take_turns)
+    turns.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        turns.join()
+
+
+def fill_ledger(folder: Path) -> None:
+    store = open_store(load_config(folder / "crestline.toml"))
+
+    def write(books: Books) -> None:
+        for number in range(ENTRIES):
+            books.post(Draft("session", "", details={"session": str(number)}), utc_now())
+
+    store.database.write(write)
+    store.close()
+
+
+@pytest.mark.full
+def test_two_workers_start_at_a_fifth_of_a_processor_and_with_a_long_ledger(tmp_path: Path, token: str) -> None:
+    fill_ledger(tmp_path)
+    server = Server(tmp_path / "crestline.toml", workers=2)
+    try:
+        with slowed_down(server):
+            server.wait_until_ready()
+            wait_until(lambda: started(server))
+            assert "ended" not in server.log.read_text()
+        assert len(workers_of(server)) == 2
+    finally:
+        server.stop()
+        server.kill()

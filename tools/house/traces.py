@@ -65,9 +65,9 @@ rows = { epsilon = 4, delta = 1e-5 }
 def _calls_of_request(source: Path) -> frozenset[tuple[str, str]]:
     from fastapi.testclient import TestClient
 
+    from crestline.config import load_config
     from crestline.web.app import create_app
     from crestline.web.service_state import open_state
-    from crestline.web.settings.reader import load_config
 
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "rows.csv").write_text(_ROWS)

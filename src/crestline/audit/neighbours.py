@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from crestline.histogram.pairs import Pairs
+from crestline.histogram.relation import Relation
 
 Counts = dict[str, int]
 
@@ -38,13 +38,15 @@ class NeighbourPair:
         return tuple(label for label, number in self.with_user.items() if number != self.without.get(label, 0))
 
 
-def pairs_with_counts(counts: Counts, together: Sequence[str] = ()) -> Pairs:
+def pairs_with_counts(counts: Counts, together: Sequence[str] = ()) -> Relation:
     """(user, item) pairs with these counts: one user has the items `together`, every other user has one item."""
     names = sorted(counts)
     items = [place for place, label in enumerate(names) for _ in range(counts[label] - (label in together))]
     users = list(range(1, len(items) + 1))
     shared = [names.index(label) for label in together]
-    return Pairs(np.array(users + [0] * len(shared), dtype=np.int64), np.array(items + shared, dtype=np.int64), names)
+    return Relation(
+        np.array(users + [0] * len(shared), dtype=np.int64), np.array(items + shared, dtype=np.int64), names
+    )
 
 
 class PairGenerator(Protocol):

@@ -15,13 +15,13 @@ from crestline.audit.query_mechanisms import as_auditable
 from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.observed_items import ObservedItems
-from crestline.histogram.pairs import Pairs
+from crestline.histogram.relation import Relation
 from crestline.histogram.view_kinds import view_of
 from crestline.mechanisms.nested import smallest_contribution
 from crestline.mechanisms.third_party import release_many_or_none
 from crestline.randomness.entropy import Entropy
 
-Seen: TypeAlias = Histogram | Pairs  # the input of a mechanism, by its view
+Seen: TypeAlias = Histogram | Relation  # the input of a mechanism, by its view
 
 
 @runtime_checkable

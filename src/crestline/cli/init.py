@@ -75,12 +75,12 @@ def init(
 
     Example: crestline init sales.parquet --user customer_id --yes
     """
+    from crestline.config import load_config
     from crestline.errors import ParameterError
     from crestline.ledger.budget import Budget
     from crestline.sources import open_source
     from crestline.sources.open import needs_table
     from crestline.web.service_state import open_state
-    from crestline.web.settings.reader import load_config
 
     def ask(question: str, default: str | None, option: str) -> str:
         if not yes:

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from importlib import import_module
+from shlex import quote
 
 import typer
 
@@ -36,6 +37,9 @@ _PLAIN_WORDS = {
     "Input should be a valid number, unable to parse string as a number": "a number is needed",
     "Input should be": "it must be",
 }
+
+# Arguments in the messages of errors, with the values that those suggest.
+_ARGUMENT = re.compile(r"\b(epsilon|delta|kind|per|time|mechanism|score|clip|last|open|passes)='?([\w.()-]+)'?")
 
 # Commands that pass every argument, including --help, to another package.
 HANDED_ON = {"reproduce"}
@@ -103,7 +107,7 @@ def run(arguments: list[str]) -> int:
     except SystemExit as end:
         return _exit_status(end.code)
     except CrestlineError as error:
-        typer.echo(f"crestline: {error}", err=True)
+        typer.echo(f"crestline: {_in_options(str(error))}", err=True)
         return _exit_code(error)
     except KeyboardInterrupt:
         return _exit_status(EXIT_INTERRUPTED)
@@ -125,6 +129,11 @@ def run(arguments: list[str]) -> int:
             err=True,
         )
         return EXIT_INTERNAL_ERROR
+
+
+def _in_options(message: str) -> str:
+    """A message with options, `--kind pure`, where it names arguments of Python, `kind='pure'`."""
+    return message if "Budget(" in message else _ARGUMENT.sub(lambda found: f"--{found[1]} {quote(found[2])}", message)
 
 
 def _print_usage_error(text: str, command: str, help_text: str) -> int:

@@ -13,60 +13,47 @@ import typer
 if TYPE_CHECKING:
     from crestline.web.mcp.tools import Send
 
-TOKEN = "CRESTLINE_TOKEN"  # noqa: S105 -- the name of a variable
-_HOURS = 24
-
 
 def mcp(
     service: Annotated[str, typer.Argument(help="The address of a service, or, for owners, its configuration.")],
-    analyst: Annotated[
-        str | None, typer.Option(help="With a configuration: the analyst of that file who asks and pays.")
-    ] = None,
+    analyst: Annotated[str | None, typer.Option(help="With a configuration: the analyst who asks and pays.")] = None,
 ) -> None:
     """Give an assistant tools that ask a service (Model Context Protocol). The token is read from CRESTLINE_TOKEN.
 
     Example: crestline mcp https://top.example.org
     """
-    import anyio
-
+    from crestline.client.http import Service
     from crestline.errors import ParameterError
 
     try:
-        from crestline.web.mcp.server import serve_stdio
+        import anyio
+
+        from crestline.web.mcp.server import send_by_client, serve_stdio
     except ModuleNotFoundError:
-        raise ParameterError("agents need more packages: pip install 'crestline[mcp]'") from None
-    with _open_way(service, analyst) as send:
-        anyio.run(serve_stdio, send)
+        raise ParameterError("assistants need more packages: pip install 'crestline[mcp]'") from None
+    if analyst is not None:
+        with _service_here(Path(service), analyst) as send:
+            anyio.run(serve_stdio, send)
+        return
+    token = os.environ.get("CRESTLINE_TOKEN")
+    if not token:
+        raise ParameterError("set CRESTLINE_TOKEN to a token that `crestline token create` printed")
+    anyio.run(serve_stdio, send_by_client(Service.open(service, token)))
 
 
 @contextmanager
-def _open_way(service: str, analyst: str | None) -> Iterator[Send]:
-    """The way to the API: through the client, or, for a configuration, in this process."""
-    from crestline.errors import ParameterError
-    from crestline.web.mcp.server import send_by_client, send_within
-
-    if analyst is None:
-        from crestline.client.http import Service
-
-        token = os.environ.get(TOKEN)
-        if not token:
-            raise ParameterError(f"set {TOKEN} to a token that `crestline token create` printed")
-        yield send_by_client(Service.open(service, token))
-        return
-    from datetime import timedelta
-
+def _service_here(file: Path, analyst: str) -> Iterator[Send]:
+    """The way to the API of a configuration in this process, with a token that ends with it."""
+    from crestline.cli.token import new_token
+    from crestline.config import load_config
     from crestline.web.app import create_app
+    from crestline.web.mcp.server import send_within
     from crestline.web.service_state import open_state
-    from crestline.web.settings.reader import load_config
-    from crestline.web.utc_clock import utc_now
 
-    config = load_config(Path(service))
-    if analyst not in config.analysts:
-        raise ParameterError(f"{service} names no analyst {analyst!r}; it names: {', '.join(config.analysts)}")
-    state = open_state(config)
-    token = state.tokens.create(analyst, utc_now() + timedelta(hours=_HOURS), by="crestline mcp")
+    state = open_state(load_config(file))
+    token = new_token(file, analyst, "1d")
     try:
-        yield send_within(create_app(state), token)
+        yield send_within(create_app(state), f"Bearer {token}")
     finally:
-        state.tokens.revoke(token.split("_")[1], by="crestline mcp")
+        state.tokens.revoke(token.split("_")[1])
         state.close()

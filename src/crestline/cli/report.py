@@ -11,8 +11,8 @@ import typer
 from crestline.cli.output import Format, FormatOption, print_rows
 
 if TYPE_CHECKING:
-    from crestline.web.config import ReportConfig
-    from crestline.web.service_state import ServiceState
+    from crestline.config import ReportConfig
+    from crestline.serving import OpenDataset
 
 COLUMNS = {"report": "report", "period": "period", "status": "status", "items": "items", "reason": "reason"}
 
@@ -39,30 +39,29 @@ def due(
 
     Example: crestline report due crestline.toml
     """
+    from crestline.config import load_config
     from crestline.errors import ParameterError
-    from crestline.web.service_state import open_state
-    from crestline.web.settings.reader import load_config
+    from crestline.serving import open_datasets
 
     loaded = load_config(config)
     if name is not None and name not in loaded.reports:
         raise ParameterError(f"{config} has no report {name!r}; it has: {', '.join(loaded.reports) or 'none'}")
-    state = open_state(loaded)
-    try:
+    with open_datasets(loaded) as datasets:
         chosen = {key: part for key, part in loaded.reports.items() if name in (None, key)}
-        lines = [line for key, part in chosen.items() for line in _publish_one(state, key, part)]
-        lines += [] if name is not None else _give_back_removed(state, loaded.reports)
-    finally:
-        state.close()
+        lines = [line for key, part in chosen.items() for line in _publish_one(datasets[part.dataset], key, part)]
+        lines += [] if name is not None else _give_back_removed(datasets, loaded.reports)
     print_rows(COLUMNS, lines, form)
     raise typer.Exit(1 if any(line["status"] == "missed" for line in lines) else 0)
 
 
-def _give_back_removed(state: ServiceState, reports: Mapping[str, ReportConfig]) -> list[dict[str, object]]:
+def _give_back_removed(
+    datasets: Mapping[str, OpenDataset], reports: Mapping[str, ReportConfig]
+) -> list[dict[str, object]]:
     """Cancel what was reserved ahead for reports that are no longer in the configuration."""
     from crestline.reports.report import give_back_others
 
     lines: list[dict[str, object]] = []
-    for name, served in state.datasets.items():
+    for name, served in datasets.items():
         own = {key for key, part in reports.items() if part.dataset == name}
         for version in give_back_others(served.ledger, own):
             report, _, period = version.removeprefix("report ").rpartition(" ")
@@ -71,12 +70,11 @@ def _give_back_removed(state: ServiceState, reports: Mapping[str, ReportConfig])
     return lines
 
 
-def _publish_one(state: ServiceState, name: str, part: ReportConfig) -> list[dict[str, object]]:
+def _publish_one(served: OpenDataset, name: str, part: ReportConfig) -> list[dict[str, object]]:
     from crestline.randomness.entropy import system
     from crestline.reports.publish import publish
     from crestline.reports.report import run_report
 
-    served = state.datasets[part.dataset]
     series = run_report(part.report, source=served.source, ledger=served.ledger, entropy=system())
     publish(series, part.folder, served.ledger)
     lines: list[dict[str, object]] = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from crestline.web.config import Config
+    from crestline.config import Config
 
 
 def serve(
@@ -22,7 +22,7 @@ def serve(
 
     Example: crestline serve crestline.toml --check
     """
-    from crestline.web.settings.reader import load_config
+    from crestline.config import load_config
 
     loaded = load_config(config)
     from crestline.web.service_state import open_state

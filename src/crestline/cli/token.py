@@ -14,8 +14,8 @@ import typer
 from crestline.cli.output import Format, FormatOption, print_rows
 
 if TYPE_CHECKING:
-    from crestline.web.access.tokens import Tokens
-    from crestline.web.config import Config
+    from crestline.access.tokens import Tokens
+    from crestline.config import Config
 
 NEVER = "never"
 
@@ -46,9 +46,9 @@ def new_token(path: Path, analyst: str, expires: str) -> str:
     Raises:
         ParameterError: There is no such analyst, or `expires` is no time.
     """
+    from crestline.access.expiry import expiry_time
     from crestline.errors import ParameterError
-    from crestline.web.access.expiry import expiry_time
-    from crestline.web.utc_clock import utc_now
+    from crestline.ledger.receipt import utc_now
 
     end = None if expires == NEVER else expiry_time(expires, utc_now())
     with _tokens(path) as (loaded, tokens):
@@ -89,8 +89,8 @@ def rotate(config: ConfigFile) -> None:
 
     Example: crestline token rotate crestline.toml
     """
-    from crestline.web.access.keys import Keys
-    from crestline.web.settings.reader import load_config
+    from crestline.access.keys import Keys
+    from crestline.config import load_config
 
     path = load_config(config).key_file
     Keys.rotate(path)
@@ -100,14 +100,13 @@ def rotate(config: ConfigFile) -> None:
 @contextmanager
 def _tokens(path: Path) -> Iterator[tuple[Config, Tokens]]:
     """The configuration and its tokens, which are stored with the ledger; creates the ledger if there is none."""
-    from crestline.ledger.storage.store import Store
-    from crestline.web.access.keys import Keys
-    from crestline.web.access.tokens import Tokens
-    from crestline.web.settings.reader import load_config
-    from crestline.web.utc_clock import utc_now
+    from crestline.access.keys import Keys
+    from crestline.access.tokens import Tokens
+    from crestline.config import load_config
+    from crestline.serving import open_store
 
     config = load_config(path)
-    store = Store.create(config.ledger, utc_now, 30.0, config.witness)
+    store = open_store(config)
     try:
         yield config, Tokens(store, Keys.read_or_create(config.key_file, store))
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Unpack, cast
@@ -12,16 +12,18 @@ from urllib.parse import quote
 
 from crestline.answer.answer import Answer
 from crestline.client.http import Service
-from crestline.errors import ParameterError, QuestionError
+from crestline.errors import BudgetExhausted, ParameterError, QuestionError, SourceError
 from crestline.exact_numbers import decimal_text
 from crestline.histogram.label_order import Label
 from crestline.ledger.amount import Amount
 from crestline.ledger.budget import Budget
 from crestline.ledger.budget_fractions import Remaining
+from crestline.periods.calendar import label_days
 from crestline.price.encoding import decode_price
 from crestline.price.price import Price
 from crestline.question import Question, QuestionFields, with_question_fields
 from crestline.question_fields import FIELDS, Face
+from crestline.reports.report import Edition, Report, ReportRun
 from crestline.sql_questions.result import SqlResult
 from crestline.sql_questions.statement import Parameter
 
@@ -94,6 +96,11 @@ class RemoteDataset:
     def description(self) -> str | None:
         """What its rows are."""
         return cast("str | None", self.description_fields["description"])
+
+    @property
+    def contribution(self) -> int | None:
+        """Most items of one user that are counted, for questions that do not state it."""
+        return cast("int | None", self.description_fields["contribution"])
 
     @property
     def version(self) -> str | None:
@@ -183,6 +190,34 @@ class RemoteDataset:
             raise QuestionError(f"the user column of {self.name!r} is {self.user!r}: leave user out")
         offered = {name: value for name, value in given.items() if Face.HTTP not in FIELDS[name].not_in}
         return {name: _json_value(name, value) for name, value in offered.items()}
+
+
+def run_remote_report(report: Report, data: RemoteDataset, question: QuestionFields) -> ReportRun:
+    """Ask each period that has ended, by the clock of this machine; what was asked before is stored, and free.
+
+    Raises:
+        QuestionError: The budget is not by period, or its periods do not make up those of the report.
+        CrestlineError: As `RemoteDataset.top`, but for a budget that is exhausted and data that did not answer: these
+            make a missed edition.
+    """
+    calendar = data.budget.calendar
+    if calendar is None:
+        raise QuestionError("a report needs a budget by period, such as per='week', time='day': its periods pay")
+    if report.ahead:
+        raise QuestionError("the owner of a service reserves ahead, in its configuration: leave ahead out")
+    report.check(calendar)
+    editions, asked = list[Edition](), 0
+    for label in report.due_periods(calendar, datetime.now(UTC)):
+        periods = calendar.covering_periods(*label_days(label)).labels
+        asking = cast("QuestionFields", {**question, "since": periods[0], "until": periods[-1]})
+        try:
+            answer = data.top(**asking)
+        except (BudgetExhausted, SourceError) as error:
+            editions.append(Edition(label, "missed", reason=str(error)))
+            continue
+        editions.append(Edition(label, "stopped" if answer.stopped else "published", answer))
+        asked += not answer.stored
+    return ReportRun(report, tuple(editions), asked)
 
 
 def _json_value(name: str, value: object) -> object:

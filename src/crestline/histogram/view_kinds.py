@@ -14,14 +14,15 @@ from crestline.errors import MechanismError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.histogram_table import HistogramTable, ListedTable
 from crestline.histogram.observed_table import ObservedTable
-from crestline.histogram.pair_table import PairTable
-from crestline.histogram.pairs import PairViews
+from crestline.histogram.relation import GroupedRelation, PairViews
 
 Kind: TypeAlias = Literal["slots", "observed", "pairs"]
 KINDS: tuple[Kind, ...] = ("slots", "observed", "pairs")
 
 Seen: TypeAlias = Histogram | PairViews  # the data of a view; observed items are a histogram too
-SeenInGroups: TypeAlias = HistogramTable | ListedTable | ObservedTable | PairTable  # the data of a view for many groups
+SeenInGroups: TypeAlias = (
+    HistogramTable | ListedTable | ObservedTable | GroupedRelation
+)  # the data of a view for many groups
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from crestline.errors import BudgetError, BudgetMismatch, LedgerError, ParameterError
@@ -27,6 +27,7 @@ from crestline.ledger.receipt import (
     ReserveOptions,
     Settlement,
     StoredAnswer,
+    utc_now,
 )
 from crestline.ledger.verify import Verification
 from crestline.periods.calendar import Periods
@@ -40,10 +41,6 @@ PATIENCE = 30.0  # seconds to wait for a lock unless told otherwise
 Address = str | os.PathLike[str]
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class OpenOptions(TypedDict, total=False):
     """How a ledger is opened; `Ledger.open` says what each means."""
 
@@ -52,7 +49,7 @@ class OpenOptions(TypedDict, total=False):
     witness: Address | None
 
 
-_with_opening = with_typed_dict_signature(OpenOptions, {"clock": _utc_now, "timeout": PATIENCE})
+_with_opening = with_typed_dict_signature(OpenOptions, {"clock": utc_now, "timeout": PATIENCE})
 
 
 class Ledger(HasShortRepr):
@@ -157,7 +154,7 @@ class Ledger(HasShortRepr):
 
     @classmethod
     def in_memory(
-        cls, budget: Budget, *, dataset: str = DEFAULT, user: str | None = None, clock: Clock = _utc_now
+        cls, budget: Budget, *, dataset: str = DEFAULT, user: str | None = None, clock: Clock = utc_now
     ) -> Ledger:
         """A ledger that ends with the process: for one question, and for demonstrations."""
         from crestline.ledger.storage.store import Store
@@ -430,7 +427,7 @@ def _choose_dataset(store: Store, dataset: str | None) -> str:
 def _open_store(
     make: Callable[[Address, Clock, float, Address | None], Store],
     address: Address,
-    clock: Clock = _utc_now,
+    clock: Clock = utc_now,
     timeout: float = PATIENCE,
     witness: Address | None = None,
 ) -> Store:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from crestline.errors import BudgetExhausted, LedgerError
@@ -14,6 +14,12 @@ from crestline.ledger.entries import Draft, Entry, answer_key
 from crestline.ledger.periods import PeriodCharge
 
 Clock: TypeAlias = Callable[[], datetime]
+LONGEST_WAIT = 60.0  # seconds for which the answer to a question that was reserved elsewhere is waited for
+
+
+def utc_now() -> datetime:
+    """The time now, in UTC."""
+    return datetime.now(UTC)
 
 
 RequestProblem: TypeAlias = Literal["conflict", "unfinished", "cancelled"]

@@ -14,8 +14,7 @@ from crestline.guarantees.cost import Cost
 from crestline.guarantees.guarantee import Guarantee
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.histogram_table import HistogramTable, ListedTable
-from crestline.histogram.pair_table import PairTable
-from crestline.histogram.pairs import PairViews
+from crestline.histogram.relation import GroupedRelation, PairViews
 from crestline.histogram.view_kinds import PAIRS, Seen, SeenInGroups, View
 from crestline.mechanisms.catalogue import CATALOGUE, CatalogueEntry
 from crestline.mechanisms.privacy_total import PrivacyTotal
@@ -337,7 +336,7 @@ class PairMechanismBase(AnyMechanism):
         return self.release_many(seen, n, entropy)
 
     def release_groups(self, table: SeenInGroups, entropy: Entropy) -> list[Selection]:
-        if not isinstance(table, PairTable):
+        if not isinstance(table, GroupedRelation):
             raise self._wrong_view_error()
         return [self.release(pairs, entropy) for pairs in table.histograms()]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.observed_items import ObservedItems
-from crestline.histogram.pairs import Pairs
+from crestline.histogram.relation import Relation
 from crestline.histogram.view_kinds import View
 
 MOST_PAIRS = 1_000_000
@@ -48,7 +48,7 @@ class SyntheticUsers:
         return ObservedItems.from_scores(dict(enumerate(self._counts.tolist(), start=1)))
 
     @cached_property
-    def _pairs(self) -> Pairs:
+    def _pairs(self) -> Relation:
         """Distinct (user, item) pairs: each item's users lie on a circle of all users at steps of one random stride."""
         random = np.random.default_rng(_SEED)
         strides = [stride for stride in random.integers(1, self._users + 1, 400) if math.gcd(stride, self._users) == 1]
@@ -60,4 +60,4 @@ class SyntheticUsers:
         ]
         items = np.repeat(np.arange(len(users)), [len(mine) for mine in users])
         together = np.concatenate(users) if users else np.zeros(0, dtype=np.int64)
-        return Pairs(together.astype(np.int64), items, range(1, len(users) + 1))
+        return Relation(together.astype(np.int64), items, range(1, len(users) + 1))

@@ -60,6 +60,9 @@ WITH_LEDGER = AutoRule("Sieve", "chosen because a ledger adds up rho: for the sa
 WITH_COUNTS = replace(
     WITH_LEDGER, reason="chosen because counts are wanted: they follow from what it releases, at no extra cost"
 )
+MANY_PAIRS = replace(
+    WITH_LEDGER, reason="chosen because many items are wanted: it finds those that lead by less than slots need"
+)
 PER_ITEM = AutoRule("LimitedDomain", "chosen because this budget counts items: it pays only for those it draws")
 FEW_ITEMS = AutoRule(
     "OrderedStaircase",
@@ -143,7 +146,7 @@ def _pair_rules(question: Question, terms: object) -> list[AutoRule]:
         return [WITH_COUNTS]
     if not question.ordered and 1 < question.k <= FEW:
         return []  # a set needs no order, and one pass is enough
-    return [ROUTE]
+    return [ROUTE] if question.k <= FEW else [MANY_PAIRS]
 
 
 def _group_rule(question: Question, terms: object) -> AutoRule:

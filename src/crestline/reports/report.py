@@ -12,17 +12,16 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from crestline import payment
 from crestline.answer.answer import Answer
 from crestline.answer.count_intervals import Interval
-from crestline.ask import ask, is_reserved_for, reserve_ahead
+from crestline.ask import ask, create_charging, is_reserved_for, reserve_ahead
 from crestline.errors import BudgetExhausted, ParameterError, QuestionError, SourceError
 from crestline.exact_numbers import whole_number
 from crestline.histogram.label_order import Label
 from crestline.ledger.balance_rules import cost_fits
 from crestline.ledger.entries import Entry, canonical_json
 from crestline.ledger.ledger import Ledger
-from crestline.ledger.receipt import RequestKey, RequestRefused
+from crestline.ledger.receipt import LONGEST_WAIT, RequestKey, RequestRefused
 from crestline.periods.calendar import KINDS, Calendar, first_day, label_days, period_index, period_label
 from crestline.prepare import Prepared, prepare
 from crestline.question import Question
@@ -246,7 +245,7 @@ def _edition_from_ledger(ledger: Ledger, label: str, report: Report) -> Edition:
     One that was reserved a moment ago may be about to be answered elsewhere: it is waited for.
     """
     try:
-        found = ledger.find_request(report.request(ledger, label), payment.LONGEST_WAIT)
+        found = ledger.find_request(report.request(ledger, label), LONGEST_WAIT)
     except RequestRefused:
         return Edition(label, "missed", reason="charged, and lost before it was answered; it is not asked again")
     assert found is not None, "a question that was begun is not given back"
@@ -274,9 +273,8 @@ class _ReportRunner:
                 prepared,
                 source=self.source,
                 entropy=self.entropy,
-                ledger=self.ledger,
+                charge=create_charging(self.ledger, request=self.report.request(self.ledger, label)),
                 version=self.report.version(label),
-                request=self.report.request(self.ledger, label),
             )
         except RequestRefused:
             return _edition_from_ledger(self.ledger, label, self.report)

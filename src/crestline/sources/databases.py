@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
+from crestline.deadline import seconds_left, timed_connection
 from crestline.errors import QuestionError, SourceError
 from crestline.sources.engine.connection import Connection, Driver, Engine
 from crestline.sources.engine.dialects.postgres import milliseconds
@@ -33,6 +34,7 @@ _OWN_EXTRAS = {
     "clickhouse": "crestline[clickhouse]",
 }
 _CONNECT_SECONDS = 10
+_GRACE = 1.0  # seconds for a server that keeps time itself, and says so
 _SHOWN_TABLES = 10  # of those that a message names
 _MYSQL_READS = "SET SESSION TRANSACTION READ ONLY"
 # What servers and drivers say when they do not let somebody in, and what that means; their own words are not repeated.
@@ -114,7 +116,7 @@ def connect(url: str, timeout: float) -> Engine:
     if scheme == "duckdb":
         return _open_duckdb(rest)
     if scheme in ("postgres", "postgresql"):
-        return _connect_or_refuse(scheme, lambda ibis: ibis.connect(url, **_postgres_options(timeout)))
+        return _open_postgres(scheme, url, timeout)
     if scheme in ("spark", "sc"):
         return _connect_or_refuse(scheme, lambda ibis: ibis.pyspark.connect(_spark_session(url)))
     if scheme == "sqlite":
@@ -143,13 +145,24 @@ def _open_sqlite(rest: str) -> Engine:
     return _connect_or_refuse("sqlite", open_connection)
 
 
+def _open_postgres(scheme: str, url: str, timeout: float) -> Engine:
+    def open_connection(ibis: Ibis) -> Engine:
+        engine: Engine = ibis.connect(url, **_postgres_options(timeout))
+        engine.con.__class__ = timed_connection()  # Ibis opens the connection, and takes no class for it
+        engine.con.late = _GRACE
+        return engine
+
+    return _connect_or_refuse(scheme, open_connection)
+
+
 def _open_mysql(scheme: str, rest: str, timeout: float) -> Engine:
     """Every transaction makes its own settings (`dialects.mariadb`); reading only holds for what Ibis asks as well."""
 
     def open_connection(ibis: Ibis) -> Engine:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a server without names of time zones is told UTC in another way
-            options = {"charset": "utf8mb4", "connect_timeout": _connect_timeout(timeout), "init_command": _MYSQL_READS}
+            patience = {"connect_timeout": _connect_timeout(timeout), "read_timeout": math.ceil(timeout + _GRACE)}
+            options = {"charset": "utf8mb4", "init_command": _MYSQL_READS, **patience}
             engine: Engine = ibis.connect(f"mysql://{rest}", **options)
             return engine
 
@@ -163,7 +176,7 @@ def _clickhouse_options(timeout: float) -> dict[str, int]:
 
 def _connect_timeout(timeout: float) -> int:
     """How many seconds a connection may take."""
-    return max(1, min(math.ceil(timeout), _CONNECT_SECONDS))
+    return max(1, math.ceil(seconds_left(min(timeout, _CONNECT_SECONDS))))
 
 
 def _open_duckdb(rest: str) -> Engine:

@@ -1,8 +1,8 @@
 """A copy of a table's columns in this process, so that a question need not scan the table again.
 
 Made once, for one stated version of the data, when a service starts. Questions without a public list are asked of the
-copy, by the same expressions as of the table. Users and items are numbered when the copy is made, so that the pairs of
-a question are whole numbers that are fetched, sorted and counted here. Whether the copy fits into its limit is decided
+copy, by the same expressions as of the table. Users and items are numbered when the copy is made, so that the rows of a
+question are whole numbers that are fetched, sorted and counted here. Whether the copy fits into its limit is decided
 then and told to the owner alone; nothing but the time that a question takes depends on it.
 """
 
@@ -12,15 +12,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from crestline.errors import QuestionError
+from crestline.histogram.relation import Counts
 from crestline.histogram.view_kinds import SLOTS, View
 from crestline.question import Question
-from crestline.sources.engine.connection import Connection, Engine
+from crestline.sources.engine.connection import Connection
 from crestline.sources.engine.dialects.duckdb import DUCKDB
 from crestline.sources.engine.engine_functions import EMBEDDED, Expression, embedded_duckdb
-from crestline.sources.expression.column_keys import column
-from crestline.sources.expression.counting import USER, Counting
-from crestline.sources.pairs.counting import NUMBER, number_items
-from crestline.sources.pairs.numbered_in_engine import CODE, PairColumn
+from crestline.sources.expression.column_keys import column, column_key
+from crestline.sources.pairs.fetched import Column, NumberedColumn, number_column
 from crestline.sources.source import Reading, Source
 from crestline.sources.table import TableSource
 from crestline.sources.wrappers import ForwardingSource, PerQuestionSource, columns_of
@@ -85,26 +84,31 @@ def _question_of_columns(user: str, items: Sequence[str], others: Sequence[str])
 
 
 def _copy_table(table: TableSource, named: Question, items: Sequence[str], limit: int) -> TableSource | None:
+    import pyarrow
+
     columns = columns_of(named)
     expression = table.table.select(*(_exact_column(table.table, name) for name in columns))
     arrow = table.fetch_arrow(expression, limit)
     if arrow is None:
         return None
-    engine, rows = embedded_duckdb(), "rows"
-    engine.con.register("arrow", arrow)
-    engine.con.execute(f"CREATE TABLE {rows} AS FROM arrow")
-    engine.con.unregister("arrow")
-    found: dict[str, PairColumn] = {}
+    engine = embedded_duckdb()
     dialect = EMBEDDED if table.dialect == EMBEDDED else str(engine.name)
-    for place, item in enumerate(items):
-        question = Question(user=named.user, item=(item,), k=1, k_bar=1)
-        counting = Counting(engine.table(rows), question, dialect, table.untyped)
-        found[item] = _number_pairs(engine, counting, place)
-        engine.con.execute(f"DROP TABLE {rows}")
-        rows = f"rows_{place}"
+    engine.con.register("arrow", arrow)
+    numbered = _number_columns(engine.table("arrow"), (named.user, *items), dialect)
+    engine.con.unregister("arrow")
+    found = dict[str, NumberedColumn]()
+    for name, (numbers, values) in numbered.items():
+        column = f"number of {name}"
+        while column in arrow.column_names:  # columns keep their names, and none is called so twice
+            column += "'"
+        arrow = arrow.append_column(column, pyarrow.array(numbers))
+        found[name] = NumberedColumn(column, values)
+    engine.con.register("arrow", arrow)
+    engine.con.execute("CREATE TABLE rows AS FROM arrow")
+    engine.con.unregister("arrow")
     connection = Connection(engine, table.timeout, engine.disconnect)
     return TableSource(
-        engine.table(rows),
+        engine.table("rows"),
         connection,
         name=table.name,
         untyped=table.untyped,
@@ -126,26 +130,16 @@ def _exact_column(table: Expression, name: str) -> Expression:
     return value
 
 
-def _number_pairs(engine: Engine, counting: Counting, number: int) -> PairColumn:
-    """Number the users and the items of the pairs of one item, and every row's pair of them, in tables that last."""
-    import ibis
-
-    table, pairs = counting.table, counting.pairs
-    users = _create_table(engine, f"users_{number}", pairs.select(USER).distinct().mutate(**{CODE: ibis.row_number()}))
-    listing = _create_table(engine, f"items_{number}", number_items(counting, pairs))
-    ((many,),) = engine.con.execute(engine.compile(listing.count().as_table())).fetchall()
-    bits, (label,) = int(many).bit_length(), counting.items.names
-    user_of, item_of = counting.user.value, counting.items.columns[label]
-    joined = table.left_join(users, user_of == users[USER]).left_join(listing, item_of == listing[label])
-    column = f"pair {number}"  # the columns of the table keep their names, and none is called so twice
-    while column in table.columns:
-        column += "'"
-    pair = joined[CODE] * (1 << bits) + joined[NUMBER]
-    _create_table(engine, f"rows_{number}", joined.select(*(joined[name] for name in table.columns), **{column: pair}))
-    return PairColumn(counting.question.user, column, bits, listing, users)
-
-
-def _create_table(engine: Engine, name: str, expression: Expression) -> Expression:
-    """A table that lasts as long as the copy."""
-    engine.con.execute(f"CREATE TABLE {name} AS {engine.compile(expression)}")
-    return engine.table(name)
+def _number_columns(table: Expression, names: Sequence[str], dialect: str) -> dict[str, tuple[Counts, Column]]:
+    """Numbers of the values of these columns in every row, and the values by number. A row whose value stands for
+    nothing has any number: no question reads it."""
+    keys = {name: column_key(column(table, name), name, dialect) for name in dict.fromkeys(names)}
+    columns = {f"value {name}": key.to_plain_values(key.value) for name, key in keys.items()}
+    columns |= {f"text {name}": key.text(key.value) for name, key in keys.items() if key.to_texts is None}
+    read = table.select(**columns).to_pyarrow()
+    return {
+        name: number_column(
+            key, read[f"value {name}"], read[f"text {name}"] if f"text {name}" in columns else None, in_order=True
+        )
+        for name, key in keys.items()
+    }

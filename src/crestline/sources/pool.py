@@ -12,11 +12,14 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 
+from crestline.deadline import seconds_left
 from crestline.errors import QuestionError, SourceError, SourceUnavailable
 from crestline.histogram.view_kinds import SLOTS, View
 from crestline.question import Question
 from crestline.sources.source import Reading, Source
 from crestline.sources.wrappers import ForwardingSource
+
+_SHORTEST_PAUSE = 0.1
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,8 @@ class PoolLimits:
     connections   at most so many are open
     waiting       at most so many questions wait for one of them; the next is refused at once
     seconds       a question that has waited for so long is refused
-    pause         after a connection that could not be opened, nobody tries again for so many seconds
+    pause         after a connection that could not be opened, none is opened for as long as that took, and for at most
+                  so many seconds; then one question at a time tries
     """
 
     connections: int = 1
@@ -55,6 +59,8 @@ class Pool(ForwardingSource):
         self._busy = 0
         self._waiting = 0
         self._blocked_until = -math.inf
+        self._is_lost = False  # whether the last connection could not be opened
+        self._is_trying = False
 
     @property
     def inner(self) -> Source:
@@ -82,7 +88,7 @@ class Pool(ForwardingSource):
             if self._busy >= allowed.connections:
                 if self._waiting >= allowed.waiting:
                     raise SourceUnavailable("too many questions are waiting for this database", wait=1)
-                self._wait_for_place(self._clock() + allowed.seconds)
+                self._wait_for_place(self._clock() + seconds_left(allowed.seconds))
             self._busy += 1
 
     def _wait_for_place(self, deadline: float) -> None:
@@ -123,12 +129,20 @@ class Pool(ForwardingSource):
             self._idle.append(source)
 
     def _open_connection(self) -> Source:
-        """Open a connection, unless the last one could not be opened a moment ago."""
-        if self._clock() >= self._blocked_until:
+        """Open a connection; refuse at once where another question finds out whether one can be opened again."""
+        with self._turn:
+            allowed = not self._is_lost or (self._clock() >= self._blocked_until and not self._is_trying)
+            self._is_trying |= allowed
+        if allowed:
+            begun = self._clock()
             try:
-                self._newest = self._opened()
+                self._newest, self._is_lost = self._opened(), False
                 return self._newest
             except (SourceError, QuestionError):  # it cannot be reached, or the table is not there any more
-                self._blocked_until = self._clock() + self._allowed.pause
+                now = self._clock()
+                self._blocked_until = now + min(self._allowed.pause, max(_SHORTEST_PAUSE, now - begun))
+                self._is_lost = True
+            finally:
+                self._is_trying = False
         # The whole pause, and not what is left of it: that would tell when somebody else asked.
         raise SourceUnavailable("this database cannot be reached at the moment", wait=math.ceil(self._allowed.pause))

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias
 
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.label_order import Label, label_order
-from crestline.histogram.pairs import PairViews
+from crestline.histogram.relation import PairViews
 from crestline.histogram.view_kinds import SLOTS, Seen, SeenInGroups, View
 from crestline.mechanisms.selection import GroupSelections, Selection, with_items
 from crestline.question import Limits, Question

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -14,6 +14,7 @@ import numpy as np
 
 from crestline.errors import QuestionError
 from crestline.histogram.histogram import Histogram
+from crestline.histogram.relation import PairViews
 from crestline.histogram.view_kinds import SLOTS, View
 from crestline.question import NO_SNAPSHOT, Limits, Question
 from crestline.sources.engine.cache_owner import cache_owner
@@ -23,7 +24,7 @@ from crestline.sources.engine.fetch import Rows
 from crestline.sources.engine.runner import Runner
 from crestline.sources.expression.column_functions import column_expression
 from crestline.sources.expression.contribution import key_values
-from crestline.sources.expression.counting import PERIOD, Counting
+from crestline.sources.expression.counting import Counting
 from crestline.sources.expression.public_list import DomainCounting, Lookup, domain_counting, public_list
 from crestline.sources.expression.public_list_snapshot import open_public_list
 from crestline.sources.groups.counting import GroupCounting
@@ -34,8 +35,8 @@ from crestline.sources.groups.public_lists import open_listed_groups
 from crestline.sources.groups.scoring import GroupScoring
 from crestline.sources.pairs.coverage import check as check_reached
 from crestline.sources.pairs.coverage import count_coverage, with_stable_pairs
-from crestline.sources.pairs.numbered_in_engine import PairColumn
-from crestline.sources.pairs.pair_views import open_pairs
+from crestline.sources.pairs.fetched import NumberedColumn
+from crestline.sources.pairs.pair_views import open_engine_pairs, open_pairs
 from crestline.sources.source import Reading
 from crestline.sources.templates.prepared_questions import PreparedQuestions
 from crestline.sources.templates.query_template import QueryTemplate, query_template
@@ -52,7 +53,7 @@ class TableSource:
 
     untyped    its columns are text that may hold numbers (CSV, JSON lines)
     embedded   its text is UTF-8 for sure and compared by its bytes: files in a DuckDB of our own
-    numbered   its columns of numbered pairs, by the item, where it is a copy that was made with such
+    numbered   its columns that hold numbers of another column's values, by that, where it is a copy made with such
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class TableSource:
         untyped: bool = False,
         embedded: bool = False,
         lookup: Lookup | None = None,
-        numbered: Mapping[str, PairColumn] | None = None,
+        numbered: Mapping[str, NumberedColumn] | None = None,
     ) -> None:
         self.name = name
         self.timeout = connection.timeout
@@ -151,10 +152,13 @@ class TableSource:
             unit = Fraction(1) if question.clip is None else Fraction(question.clip, counting.step)
             yield Reading(self._count_top(shape, key), unit)
             return
-        own = self._counting(question).pairs_by_period() if view.kind == "pairs" else self._counting(question)
-        coded = self._runner.has_arrays and PERIOD not in own.bounded_by
-        with self._shapes.pairs(shape) if coded else open_pairs(self._runner, own) as pairs:
+        relation = self._shapes.relation(shape) if self._runner.has_batches else None
+        own = nullcontext(relation) if relation is not None else self._open_engine_pairs(question)
+        with own as pairs:
             yield Reading(pairs if view.kind == "pairs" else pairs.observed_items(key, np.array(view.weights)))
+
+    def _open_engine_pairs(self, question: Question) -> AbstractContextManager[PairViews]:
+        return open_engine_pairs(self._runner, self._counting(question).pairs_by_period())
 
     @contextmanager
     def _read_view(self, question: Question, counting: Counting, key: bytes, view: View) -> Iterator[Reading]:

@@ -16,7 +16,9 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from crestline import __version__
-from crestline.errors import CrestlineError
+from crestline.deadline import end_within
+from crestline.errors import CrestlineError, LedgerError
+from crestline.ledger.receipt import utc_now
 from crestline.ledger.report import account_decimals
 from crestline.price.encoding import encode_price
 from crestline.question import Question, QuestionFields
@@ -45,7 +47,6 @@ from crestline.web.permissions import Caller, price_question, shares_left, store
 from crestline.web.problems import Problem, forbidden_problem, problem_of
 from crestline.web.requests.access_log import AccessLog
 from crestline.web.service_state import ServedDataset, ServiceState
-from crestline.web.utc_clock import utc_now
 
 if TYPE_CHECKING:
     from crestline.web.mcp.server import AgentEndpoint
@@ -94,7 +95,12 @@ def create_app(state: ServiceState) -> FastAPI:
     app.include_router(api)
     app.include_router(open_to_all)
     app.include_router(pages)
-    app.add_middleware(Middleware, metrics=state.metrics, journal=AccessLog(utc_now))
+    app.add_middleware(
+        Middleware,
+        metrics=state.metrics,
+        journal=AccessLog(utc_now),
+        deadline=lambda: app.state.service.config.limits.seconds,
+    )
     app.add_exception_handler(Problem, _handle_problem)
     app.add_exception_handler(CrestlineError, _handle_refusal)
     app.add_exception_handler(RequestValidationError, _handle_invalid_request)
@@ -220,10 +226,31 @@ async def healthz() -> dict[str, str]:
 
 
 @open_to_all.get("/readyz", response_model=Health, responses={503: {"model": Error}})
-def readyz(state: CurrentState) -> dict[str, str]:
-    """Whether questions can be answered: the ledger can be read. Databases are asked before each question."""
-    state.store.database.read(lambda connection: None)
-    return {"status": "ok"}
+def readyz(
+    request: Request,
+    state: CurrentState,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+) -> dict[str, str]:
+    """Whether questions can be answered: the ledger and its witness can be written.
+
+    Why not is said to the machine itself and to an owner's token, and is in the log. Databases are asked before each
+    question.
+    """
+    fault = state.readiness.find_fault()
+    if fault is None:
+        return {"status": "ok"}
+    raise Problem(503, "not_ready", fault if _is_operator(request, state, credentials) else "Not ready.", reason=fault)
+
+
+def _is_operator(request: Request, state: ServiceState, credentials: HTTPAuthorizationCredentials | None) -> bool:
+    """Whether a request comes from this machine or from an owner, as far as the ledger can tell in a moment."""
+    if sent_from_this_machine(request):
+        return True
+    try:
+        with end_within(1.0):
+            return credentials is not None and _is_owner(state, credentials)
+    except (Problem, LedgerError):
+        return False
 
 
 @open_to_all.get("/docs", include_in_schema=False)
@@ -249,7 +276,7 @@ def _is_owner(state: ServiceState, credentials: HTTPAuthorizationCredentials | N
 
 
 def _problem_response(request: Request, problem: Problem) -> Response:
-    request.state.error = problem.code
+    request.state.error, request.state.reason = problem.code, problem.reason
     headers = None if problem.wait is None else {"Retry-After": str(problem.wait)}
     if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/"):
         return error_page(request, problem)

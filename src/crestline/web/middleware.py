@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import secrets
 import time
+from collections.abc import Callable
 from typing import Any
 
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from crestline.deadline import end_within
 from crestline.web.metrics import Metrics
 from crestline.web.problems import Problem, internal_error
 from crestline.web.requests.access_log import AccessLog
 
 LARGEST_BODY = 64 * 1024
 SECONDS_FOR_BODY = 10.0
+SETTLING = 10
+"""A question may take `limits.seconds`, and be settled within so many more."""
 _HEADERS = (
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
@@ -27,10 +31,18 @@ _HEADERS = (
 class Middleware:
     """The outermost layer."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, journal: AccessLog, seconds: float = SECONDS_FOR_BODY) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        metrics: Metrics,
+        journal: AccessLog,
+        deadline: Callable[[], float],
+        seconds: float = SECONDS_FOR_BODY,
+    ) -> None:
         self._app = app
         self._metrics = metrics
         self._journal = journal
+        self._deadline = deadline
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,7 +64,8 @@ class Middleware:
         try:
             if _content_length(scope) > LARGEST_BODY:
                 raise Problem(413, "too_large", f"A request holds at most {LARGEST_BODY} bytes.")
-            await self._app(scope, _limit_body_time(receive, self._seconds), send_with_headers)
+            with end_within(self._deadline(), SETTLING):
+                await self._app(scope, _limit_body_time(receive, self._seconds), send_with_headers)
         except Problem as problem:
             await _send_problem(send_with_headers, problem, number)
         except Exception as failure:  # its words may quote private rows: not even a log gets them
@@ -64,6 +77,8 @@ class Middleware:
             self._metrics.count_response(route, started or 500)
             known = {"request_id": number, "analyst": state.get("analyst"), "route": route, "status": started or 500}
             told = {**known, "error": error or state.get("error")}
+            if state.get("reason"):
+                told["reason"] = state["reason"]
             self._journal.write(told, time.perf_counter() - begun)
 
 

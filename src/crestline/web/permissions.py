@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 from crestline.answer.answer import Answer, Bill
 from crestline.answer.explain import explain
 from crestline.answer_key import Identity, find_stored
-from crestline.ask import ask
-from crestline.errors import LedgerError, ParameterError, QuestionError
+from crestline.ask import ask, create_charging
+from crestline.config import OWNER, AnalystConfig, Limits
+from crestline.errors import LedgerError, ParameterError
 from crestline.exact_numbers import decimal_text
 from crestline.histogram.label_order import label_order
 from crestline.ledger.entries import Entry
@@ -18,15 +20,14 @@ from crestline.ledger.periods import PeriodCharge
 from crestline.ledger.receipt import RequestKey
 from crestline.ledger.report import fraction_used
 from crestline.ledger.storage.rows import Account
-from crestline.payment import as_free_answer, current_bill
+from crestline.payment import current_bill
 from crestline.prepare import Prepared, prepare
 from crestline.price.price import Price, paying_account, price
 from crestline.question import Question
-from crestline.randomness.entropy import Entropy
+from crestline.randomness.entropy import Entropy, system
 from crestline.sources.engine.cache_owner import use_cache_of
 from crestline.sources.expression import where
 from crestline.sources.expression.column_functions import base_column
-from crestline.web.config import OWNER, AnalystConfig, Limits
 from crestline.web.problems import forbidden_problem
 from crestline.web.service_state import ServedDataset, ServiceState
 
@@ -78,39 +79,27 @@ def ask_as_json(
     caller: Caller,
     question: Question,
     limits: Limits,
-    entropy: Entropy,
     request: RequestKey | None = None,
+    before_charge: Callable[[], object] = lambda: None,
 ) -> dict[str, Any]:
-    """Ask, and give the answer as JSON with its number. `entropy` must be this request's own. Under the key of
-    `request` it is asked once."""
-    with use_cache_of(caller.person.name):
-        return _ask_and_record(dataset, caller, question, limits, entropy, request)
+    """Ask, and give the answer as JSON with its number.
 
-
-def _ask_and_record(
-    dataset: ServedDataset,
-    caller: Caller,
-    question: Question,
-    limits: Limits,
-    entropy: Entropy,
-    request: RequestKey | None,
-) -> dict[str, Any]:
-    who, ledger = caller.person.name, dataset.ledger
-    before = dataset.prepared_cache.find(who, question)
-    ready = before or prepare_permitted(dataset, caller, question, limits)
-    known = Identity(ready, dataset.source, entropy)
-    found = None if before is None else find_stored(ledger, known, caller.payer, record=True)
-    if found is not None:
-        return answer_json(_with_title(as_free_answer(found), dataset), found.analyst_number)
-    answer = _with_title(
-        ask(ready, source=dataset.source, entropy=entropy, ledger=ledger, analyst=caller.payer, request=request),
-        dataset,
+    Args:
+        dataset: Data set that is asked.
+        caller: Analyst or owner who asks.
+        question: Question as it was sent.
+        limits: What one request may ask for.
+        request: Key under which it is asked once.
+        before_charge: Called before anything is charged; it may refuse the question.
+    """
+    who = caller.person.name
+    prepared = dataset.prepared_cache.find(who, question) or prepare_permitted(dataset, caller, question, limits)
+    charge = create_charging(dataset.ledger, analyst=caller.payer, request=request)
+    answer = ask(
+        prepared, source=dataset.source, entropy=system(), charge=charge, asker=who, before_charge=before_charge
     )
-    dataset.prepared_cache.keep(who, question, ready)
-    if answer.bill is not None:
-        return answer_json(answer, answer.bill.receipt)
-    found = find_stored(ledger, known, caller.payer, record=False)
-    return answer_json(answer, None if found is None else found.analyst_number)
+    dataset.prepared_cache.keep(who, question, prepared)
+    return answer_json(_with_title(answer, dataset), answer.number)
 
 
 def stored_answer_json(state: ServiceState, caller: Caller, number: int) -> dict[str, Any]:
@@ -183,6 +172,8 @@ def _without_address(answer: Answer) -> Answer:
 def prepare_permitted(dataset: ServedDataset, caller: Caller, question: Question, limits: Limits) -> Prepared:
     """The question as it is put to the data set, once it is sure that it may be asked, and its mechanism.
 
+    Whether the source can answer it is checked by `ask`.
+
     The user column is the data set's, and its bound on the items of one user may only be made smaller. What is
     remembered of mechanisms is kept apart for each caller: nobody learns from a time what others have asked.
     """
@@ -207,8 +198,14 @@ def prepare_permitted(dataset: ServedDataset, caller: Caller, question: Question
     ready = prepare(asked, budget=budget, limits=within, asker=caller.person.name, now=now)
     if asked.domain is None:
         _check_limit("k_bar", ready.question.slots, limits.k_bar)
-    _check_source_accepts(dataset, ready, caller.person.name)
     return ready
+
+
+def prepare_checked(dataset: ServedDataset, caller: Caller, question: Question, limits: Limits) -> Prepared:
+    """The same for a question that is not asked, once it is sure that the source can answer it."""
+    prepared = prepare_permitted(dataset, caller, question, limits)
+    dataset.source.check(prepared.question, prepared.view)
+    return prepared
 
 
 def visible_price(
@@ -227,7 +224,7 @@ def price_question(
 ) -> Price:
     """The price of a question for its caller, nothing where its answer is stored; nothing is charged."""
     with use_cache_of(caller.person.name):
-        ready = prepare_permitted(dataset, caller, question, state.config.limits)
+        ready = prepare_checked(dataset, caller, question, state.config.limits)
         known = Identity(ready, dataset.source, entropy)
         stored = find_stored(dataset.ledger, known, caller.payer, record=False) is not None
         return visible_price(state, caller, dataset, ready, stored=stored)[0]
@@ -273,20 +270,6 @@ def filter_columns(tree: where.Condition) -> set[str]:
             return {name for part in parts for name in filter_columns(part)}
         case _:
             return {base_column(tree.column)}
-
-
-def _check_source_accepts(dataset: ServedDataset, ready: Prepared, asker: str) -> None:
-    """Refuse what the source refuses, in words that name no column which the caller did not."""
-    try:
-        with use_cache_of(asker):
-            dataset.source.check(ready.question, ready.view)
-        return
-    except QuestionError:
-        pass
-    raise QuestionError(
-        "the question cannot be asked of this data set: compare a column with values of its own type (text and dates "
-        "in single quotes, such as '2026-01-31'; numbers and true/false without), and name each item column once"
-    )
 
 
 def _check_limit(name: str, value: int, most: int) -> None:

@@ -20,15 +20,28 @@ NOT_ALLOWED = "forbidden"
 
 
 class Problem(Exception):
-    """A request that is not answered. `charged`: it may have been charged all the same."""
+    """A request that is not answered.
 
-    def __init__(self, status: int, code: str, message: str, *, charged: bool = False, wait: int | None = None) -> None:
+    `charged`: it may have been charged all the same. `reason` is for operators, in the log.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        charged: bool = False,
+        wait: int | None = None,
+        reason: str | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
         self.message = message
         self.charged = charged
         self.wait = wait
+        self.reason = reason
 
     def to_json(self) -> dict[str, Any]:
         """The body of the response, but for the number of the request."""
@@ -67,6 +80,7 @@ def problem_of(error: CrestlineError) -> Problem:
             "source_unavailable",
             "The data cannot be reached at the moment. Nothing was charged; try again later.",
             wait=error.wait,
+            reason=str(error),
         )
     if isinstance(error, SourceError):
         return Problem(
@@ -81,6 +95,7 @@ def problem_of(error: CrestlineError) -> Problem:
             "ledger_unavailable",
             "The ledger did not answer. If the question was charged, it stays charged; ask the owner to look.",
             charged=True,  # it may have been written all the same
+            reason=str(error),  # it names the ledger or its witness, and nothing of a question
         )
     if isinstance(error, SqlError):
         return Problem(422, error.sqlstate, str(error))

@@ -13,20 +13,20 @@ from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 from types import FrameType
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from crestline.config import Config, load_config
 from crestline.errors import CrestlineError
+from crestline.ledger.receipt import utc_now
 from crestline.web.app import create_app
-from crestline.web.config import Config
 from crestline.web.metrics import FOLDER
+from crestline.web.middleware import SETTLING
 from crestline.web.requests.access_log import AccessLog, to_standard_output
 from crestline.web.service_state import open_state, reopen_state
-from crestline.web.settings.reader import load_config
-from crestline.web.utc_clock import utc_now
 from crestline.web.workers import Workers, listening_marker, serving_marker
 
 SECONDS_TO_SEND = 10.0
@@ -35,8 +35,8 @@ SECONDS_TO_SEND = 10.0
 CONNECTIONS = 1000
 """More at once are refused with 503."""
 
-SETTLING = 10
-"""On SIGTERM a question may end within `limits.seconds`, and be settled within so many more; then the process ends."""
+IDLE_CONNECTIONS = 500
+"""Connections that wait for the head of a request; with one more the oldest is closed."""
 
 Handler: TypeAlias = Callable[[int, FrameType | None], object] | int | None
 
@@ -46,6 +46,7 @@ _CONFIG = "CRESTLINE_SERVICE_CONFIG"
 class SlowClientProtocol(H11Protocol):  # type: ignore[misc] # uvicorn has no types here
     """HTTP that closes a connection which sends the head of a request too slowly, or none at all."""
 
+    _waiting: ClassVar[dict[SlowClientProtocol, None]] = {}  # the oldest first
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:
@@ -68,14 +69,21 @@ class SlowClientProtocol(H11Protocol):  # type: ignore[misc] # uvicorn has no ty
 
     def _start_timer(self) -> None:
         self._deadline = self.loop.call_later(SECONDS_TO_SEND, self._close_if_waiting)
+        self._waiting[self] = None
+        if len(self._waiting) > IDLE_CONNECTIONS:
+            oldest = next(iter(self._waiting))
+            oldest._stop_timer()
+            oldest._close_if_waiting()
 
     def _stop_timer(self) -> None:
+        self._waiting.pop(self, None)
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 
     def _close_if_waiting(self) -> None:
         self._deadline = None
+        self._waiting.pop(self, None)
         if self._is_waiting_for_head():
             self.transport.close()
 

@@ -17,8 +17,8 @@ from socket import socket
 from uvicorn import Config
 from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
+from crestline.ledger.receipt import utc_now
 from crestline.web.requests.access_log import AccessLog
-from crestline.web.utc_clock import utc_now
 
 MOST_FAILED_STARTS = 3
 """Starts in a row that may fail while no worker serves."""

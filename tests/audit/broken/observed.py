@@ -13,7 +13,7 @@ from tests.audit.broken.drawing import Batched, Table, uniform
 
 import crestline as cl
 from crestline.guarantees.gaussian import largest_mu_squared
-from crestline.histogram.pairs import Pairs
+from crestline.histogram.relation import Relation
 from crestline.histogram.view_kinds import PAIRS
 from crestline.mechanisms.selection import Selection
 
@@ -44,7 +44,7 @@ class CorrectThreshold(Batched):
     def weight(self, items: int) -> float:
         return min(1.0, math.sqrt(2 / items))
 
-    def release_many(self, pairs: Pairs, n: int, entropy: Any) -> list[Any]:
+    def release_many(self, pairs: Relation, n: int, entropy: Any) -> list[Any]:
         scores = self.scores(pairs)
         noisy = np.array(list(scores.values())) + self.sigma * _gaussian(entropy, n, len(scores))
         names = list(scores)
@@ -54,7 +54,7 @@ class CorrectThreshold(Batched):
             for row, values in zip(order.tolist(), noisy.tolist(), strict=True)
         ]
 
-    def scores(self, pairs: Pairs) -> dict[Any, float]:
+    def scores(self, pairs: Relation) -> dict[Any, float]:
         result: dict[Any, float] = {}
         for items in _by_user(pairs).values():
             for item in items:
@@ -74,7 +74,7 @@ class OneNewItem(CorrectThreshold):
 class SkippedWhenEmpty(CorrectThreshold):
     """Where nothing is there the noise is not drawn, and the answer says so."""
 
-    def release_many(self, pairs: Pairs, n: int, entropy: Any) -> list[Any]:
+    def release_many(self, pairs: Relation, n: int, entropy: Any) -> list[Any]:
         if not self.scores(pairs):
             return [Selection((), False)] * n
         return super().release_many(pairs, n, entropy)
@@ -105,7 +105,7 @@ class CorrectRound(Batched):
         different = set(buckets)
         return dict.fromkeys(different, 1 / math.sqrt(len(different)))
 
-    def release_many(self, pairs: Pairs, n: int, entropy: Any) -> list[Any]:
+    def release_many(self, pairs: Relation, n: int, entropy: Any) -> list[Any]:
         loads = np.zeros(2)
         for items in _by_user(pairs).values():
             for bucket, weight in self.added([int(item == "a") for item in items]).items():
@@ -126,9 +126,9 @@ def _within(others: bool, first: bool) -> Selection:
     return Selection(tuple("a" * first + "bcdef" * others), False)
 
 
-def _by_user(pairs: Pairs) -> dict[int, list[Any]]:
+def _by_user(pairs: Relation) -> dict[int, list[Any]]:
     """The labels of every user's items."""
     result: dict[int, list[Any]] = {}
-    for user, item in zip(pairs._users.tolist(), pairs._items.tolist(), strict=True):
-        result.setdefault(user, []).extend(pairs._named([item]))
+    for user, item in zip(*(part.tolist() for part in pairs.pairs()), strict=True):
+        result.setdefault(user, []).extend(pairs._names([item]))
     return result

@@ -16,7 +16,7 @@ from tests.mechanisms.observed.test_sieve import planted
 
 from crestline.errors import ParameterError
 from crestline.histogram.observed_items import ObservedItems
-from crestline.histogram.pairs import CELLS
+from crestline.histogram.relation import CELLS
 from crestline.mechanisms.observed.choose_bound import SieveSetting
 from crestline.mechanisms.observed.named_counts import FULL_WEIGHT, MeanWeight, count_named, mean_weight
 from crestline.mechanisms.observed.noisy_query import FINE, NoisyQuery
@@ -41,7 +41,7 @@ def look(cells: list[int], sigma: int) -> NoisyQuery:
 def test_counts_cost_nothing_and_change_no_name(light: bool) -> None:
     names, counted = Sieve(10, 1, "1e-6"), Sieve(10, 1, "1e-6", counts=True)
     assert (names.guarantee(), names.cost()) == (counted.guarantee(), counted.cost())
-    truth = np.bincount(planted(light)._items)
+    truth = np.bincount(planted(light).pairs()[1])
     for key in range(3):
         alone, both = (one.release(planted(light), replay(key)) for one in (names, counted))
         assert alone.items == both.items

@@ -18,7 +18,7 @@ from tests.mechanisms.observed.test_observed import User, above, hockey_stick, n
 from crestline.errors import ParameterError
 from crestline.guarantees.gaussian import delta_of, largest_mu_squared
 from crestline.histogram.observed_items import ObservedItems
-from crestline.histogram.pairs import Pairs
+from crestline.histogram.relation import Relation
 from crestline.mechanisms.observed import sieve
 from crestline.mechanisms.observed.choose_bound import ItemCountEstimate, SieveSetting, best_setting
 from crestline.mechanisms.observed.law import threshold_law
@@ -96,7 +96,7 @@ def test_a_round_and_the_threshold_keep_the_promise_on_all_small_neighbours(epsi
 def test_counting_items_instead_of_different_buckets_is_caught() -> None:
     """Without `distinct`, a user with three items in one bucket moves its load by √3, and the noise is for one."""
     mechanism = Sieve(2, "1", "1e-6")
-    user = Pairs(np.zeros(3, dtype=np.int64), np.arange(3))
+    user = Relation(np.zeros(3, dtype=np.int64), np.arange(3))
     honest = int(user.bucket_loads(bytes(16), 1, gaussian_weights(1, 3))[0])
     broken = 3 * int(gaussian_weights(1, 3)[2])
     spent = [delta_of(1, mechanism.mu_squared * Fraction(moved, UNIT) ** 2) for moved in (honest, broken)]
@@ -138,7 +138,7 @@ def test_a_floor_that_adds_nothing_to_the_threshold_is_caught() -> None:
 def test_the_audited_scores_are_those_of_pairs_in_memory(floor: int) -> None:
     for users, _ in neighbours():
         rows = np.array([(user, "abc".index(item)) for user, items in enumerate(users) for item in items]).T
-        view = Pairs(rows[0], rows[1], "abc").with_floor(floor).observed_items(bytes(32), gaussian_weights(1, 3))
+        view = Relation(rows[0], rows[1], "abc").with_floor(floor).observed_items(bytes(32), gaussian_weights(1, 3))
         found = {view.name(rank): view.score_of(rank) for rank in range(view.size)}
         assert found == above(scored(users, gaussian_weights(1, 3)), users, floor)
 
@@ -291,7 +291,7 @@ def test_the_steps_of_every_path_add_up_to_what_is_charged(monkeypatch: pytest.M
     assert len(spent) == 2 if light else len(spent) in (4, 5)  # one round or two, and a look before and after
 
 
-def planted(light: bool) -> Pairs:
+def planted(light: bool) -> Relation:
     """3,000 users; items 0 to 9 are popular. Light users have one or two items, heavy ones about forty."""
     rng = np.random.default_rng(7)
     users, items = [], []
@@ -301,7 +301,7 @@ def planted(light: bool) -> Pairs:
             mine |= {int(item) for item in rng.integers(10, 40_000, 35)}
         users += [user] * len(mine)
         items += list(mine)
-    return Pairs(np.array(users, dtype=np.int64), np.array(items, dtype=np.int64))
+    return Relation(np.array(users, dtype=np.int64), np.array(items, dtype=np.int64))
 
 
 @pytest.mark.long
@@ -315,7 +315,7 @@ def test_popular_items_come_back_and_nobodys_own_do(light: bool) -> None:
 
 
 def test_an_empty_table_names_nothing() -> None:
-    none = Pairs(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    none = Relation(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
     for key in range(5):
         assert Sieve(10, 1, "1e-6").release(none, replay(key)) == Selection((), True)
 

@@ -12,8 +12,7 @@ import pytest
 
 from crestline.guarantees.gaussian import delta_of
 from crestline.guarantees.guarantee import ApproxDP
-from crestline.histogram.pair_table import LabelHashes, PairColumns, PairTable
-from crestline.histogram.pairs import Pairs
+from crestline.histogram.relation import GroupedRelation, Relation, Rows, SplitMixHashing
 from crestline.mechanisms import Sieve
 from crestline.mechanisms.in_groups import InGroups
 from crestline.mechanisms.observed import sieve
@@ -29,7 +28,7 @@ POPULAR = 3
 LABELS = ["many", "of one user", "nobody"]
 
 
-def planted() -> PairTable:
+def planted() -> GroupedRelation:
     """A group of 2,000 users with 20 items each, three of which all of them have; one of one user; an empty one."""
     rng = np.random.default_rng(11)
     rows = [
@@ -39,8 +38,8 @@ def planted() -> PairTable:
     ]
     rows += [(1, 7, item) for item in range(POPULAR)]
     which, users, items = np.array(rows).T
-    digests = LabelHashes(rng.integers(0, 1 << 31, 2_000), rng.integers(0, 1 << 31, 5_000))
-    return PairTable.from_pairs(LABELS, PairColumns(which, users, items), digests)
+    digests = SplitMixHashing(rng.integers(0, 1 << 31, 2_000), rng.integers(0, 1 << 31, 5_000))
+    return GroupedRelation.from_rows(LABELS, Rows(users, items, groups=which), digests)
 
 
 @pytest.mark.parametrize("many", [2, 3, 40])
@@ -123,13 +122,13 @@ def test_counts_above_a_floor_have_it_back() -> None:
 
 
 def spied(monkeypatch: pytest.MonkeyPatch, name: str, seen: Callable[..., Any]) -> None:
-    original: Any = getattr(Pairs, name)
+    original: Any = getattr(Relation, name)
 
-    def spy(self: Pairs, *given: Any) -> Any:
+    def spy(self: Relation, *given: Any) -> Any:
         seen(*given)
         return original(self, *given)
 
-    monkeypatch.setattr(Pairs, name, spy)
+    monkeypatch.setattr(Relation, name, spy)
 
 
 def test_every_bucket_of_every_group_gets_noise_and_no_key_is_used_twice(monkeypatch: pytest.MonkeyPatch) -> None:

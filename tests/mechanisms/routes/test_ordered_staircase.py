@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from crestline.errors import ParameterError
 from crestline.histogram.histogram import Histogram
 from crestline.mechanisms.canonical.staircase import Staircase
 from crestline.mechanisms.routes.ordered_staircase import OrderedStaircase
+from crestline.mechanisms.selection import Selection
 from crestline.randomness.entropy import replay
 
 COUNTS = {"a": 14, "b": 9, "c": 7, "d": 1}
@@ -92,7 +94,8 @@ def test_a_total_is_spent_in_full() -> None:
     assert (promise.epsilon, promise.delta) == (1, Fraction(1, 10**8))
     assert (mechanism.order, mechanism.staircase.epsilon, mechanism.k_bar) == (Fraction(1, 5), Fraction(4, 5), 50)
     assert mechanism.margin() == mechanism.staircase.margin()
-    assert mechanism.cost().rho == (Fraction(16, 25) + Fraction(1, 25)) / 2
+    assert mechanism.cost().rho == Fraction(16, 25) / 2 + Fraction(3, 8) * Fraction(1, 25)
+    assert mechanism.cost().epsilon == 1
 
 
 @pytest.mark.parametrize("k", [2, 10])
@@ -121,3 +124,45 @@ def test_one_item_has_no_order_to_pay_for() -> None:
 def test_an_empty_table_names_nothing() -> None:
     (selection,) = ordered(2, 3).release_many(Histogram.from_counts({}, 3), 1, replay("empty"))
     assert (selection.items, selection.stopped) == ((), True)
+
+
+@pytest.mark.parametrize(
+    ("named", "share"), [(0, "0"), (1, "0"), (2, "1/4"), (3, "3/8"), (4, "1/8"), (5, "5/32"), (10, "1/20")]
+)
+def test_the_order_is_charged_by_the_items_that_are_named(named: int, share: str) -> None:
+    """P22.1: i/(8 floor(i/2)^2) of order², and the largest of these is reserved."""
+    mechanism = OrderedStaircase.for_budget(k=10, epsilon=1, delta="1e-8")
+    settled = mechanism.settlement_cost(Selection(tuple(range(named)), named < 10))
+    assert settled.rho == mechanism.staircase.cost().rho + Fraction(share) * mechanism.order**2
+    assert settled.rho <= mechanism.cost().rho == mechanism.staircase.cost().rho + Fraction(3, 8) * mechanism.order**2
+    assert settled.epsilon == mechanism.staircase.cost().epsilon + (mechanism.order if named > 1 else 0)  # type: ignore[operator] # both are pure
+    assert settled.delta == mechanism.cost().delta
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+@pytest.mark.parametrize("order", [0.4, 2.0])
+def test_an_order_costs_no_more_than_is_charged(size: int, order: float) -> None:
+    """Rényi divergences of the order of a set, over all moves of its counts by 0 or 1, at four orders of Rényi."""
+    mechanism = ordered(2, 4, order=Fraction(order))
+    items = "abcd"[:size]
+    counts = [dict(zip(items, row, strict=True)) for row in product(range(3, 6), repeat=size)]
+    charged = float(mechanism._cost_of_order(size).rho - mechanism.staircase.cost().rho)
+    half = order**2 / 2 / max(1, size // 2) ** 2 / 8  # less noise would not do: a fraction of the charge is met
+    found = 0.0
+    for before in counts[:: 3 ** (size - 2)]:
+        for moved in product((0, 1), repeat=size):
+            after = {item: count + move for (item, count), move in zip(before.items(), moved, strict=True)}
+            laws = [order_law(mechanism, histogram) for histogram in (before, after)]
+            for alpha in (1.1, 2, 5, 30):
+                for one, other in (laws, laws[::-1]):
+                    moment = math.fsum(one[key] ** alpha * other[key] ** (1 - alpha) for key in one)
+                    found = max(found, math.log(moment) / (alpha - 1) / alpha)
+    assert half < found <= charged * (1 + 1e-9)
+
+
+def order_law(mechanism: OrderedStaircase, counts: dict[str, int]) -> dict[tuple[int, ...], float]:
+    """Law of the order of all items of a histogram, once they are a set."""
+    histogram = Histogram.from_counts(counts, 4)
+    law = mechanism._order_chances(histogram, list(range(len(counts))))
+    names = {tuple(histogram.names(places)): chance for places, chance in law}
+    return {tuple(map(ord, key)): chance for key, chance in names.items()}  # type: ignore[arg-type] # letters

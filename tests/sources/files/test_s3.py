@@ -17,11 +17,11 @@ import pytest
 
 import crestline as cl
 from crestline.cli.main import run
+from crestline.config import load_config
 from crestline.errors import ParameterError, QuestionError, SourceError
 from crestline.sources.files.s3 import as_s3_source, read_credentials
 from crestline.sources.open import needs_table
 from crestline.web.service_state import open_state
-from crestline.web.settings.reader import load_config
 from tests.servers import free_port
 
 pytestmark = [

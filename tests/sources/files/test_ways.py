@@ -26,6 +26,8 @@ from crestline.sources.files.files import read_carefully
 from crestline.sources.files.parquet import parquet_table
 from crestline.sources.files.parquet_footer import plain_footer
 
+pytestmark = pytest.mark.long
+
 LARGEST = 2**63 - 1
 DAY = 86_400
 INT96 = {"use_deprecated_int96_timestamps": True}

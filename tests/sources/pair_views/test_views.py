@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +22,15 @@ from crestline.question import Question
 from crestline.sources import open_source
 from crestline.sources.engine.engine_functions import Expression
 from crestline.sources.engine.runner import Runner
-from crestline.sources.pairs import numbered_in_engine
-from crestline.sources.pairs.fetched import FEW
+from crestline.sources.pairs.fetched import MEMORY as MOST
 from tests.sources.between import AFTER, BEFORE, views_stay
 
+MEMORY = pytest.mark.parametrize("memory", [MOST, 1], ids=["in this process", "in the engine"])
 
-@pytest.mark.parametrize("few", [FEW, -1])
-def test_a_file_that_is_replaced(few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numbered_in_engine, "FEW", few)
+
+@MEMORY
+def test_a_file_that_is_replaced(memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRESTLINE_MEMORY", str(memory))
     path, next_path = tmp_path / "t.parquet", tmp_path / "next.parquet"
     pq.write_table(BEFORE, path)
     pq.write_table(AFTER, next_path)
@@ -38,22 +41,23 @@ def test_a_file_that_is_replaced(few: int, tmp_path: Path, monkeypatch: pytest.M
 def test_a_source_that_reads_the_table_again_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same without the stored pairs: every statement reads the file as it is by then, and the check says so."""
 
-    def read_again(self: Runner, name: str, expression: Expression) -> Expression:
-        return expression
+    @contextmanager
+    def read_again(self: Runner, expression: Expression) -> Iterator[Expression]:
+        yield expression
 
     path, next_path = tmp_path / "t.parquet", tmp_path / "next.parquet"
     pq.write_table(BEFORE, path)
     first = pa.table({"user": [1], "item": [9]})  # every number of an item is another then
     pq.write_table(pa.concat_tables([AFTER, first]), next_path)
-    monkeypatch.setattr(Runner, "stored_table", read_again)
-    monkeypatch.setattr(numbered_in_engine, "FEW", -1)  # few pairs are read once, and cannot change
+    monkeypatch.setattr(Runner, "temporary_table", read_again)
+    monkeypatch.setenv("CRESTLINE_MEMORY", "1")  # the relation is read once, and cannot change
     assert views_stay(open_source(path), lambda: None)
     assert not views_stay(open_source(path), lambda: os.replace(next_path, path))
 
 
-@pytest.mark.parametrize("few", [FEW, -1])
-def test_a_duckdb_with_a_second_connection(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numbered_in_engine, "FEW", few)
+@MEMORY
+def test_a_duckdb_with_a_second_connection(memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRESTLINE_MEMORY", str(memory))
     engine = ibis.duckdb.connect()
     engine.con.register("arrow", BEFORE)
     engine.con.execute("create table events as from arrow; drop view arrow")

@@ -16,15 +16,15 @@ import pytest
 from sqlalchemy import delete, insert, update
 from sqlalchemy import text as db_text
 
+from crestline.access.expiry import expiry_time
+from crestline.access.keys import Keys
+from crestline.access.tokens import Tokens
 from crestline.cli.main import run
 from crestline.errors import LedgerError, ParameterError
 from crestline.ledger.entries import GENESIS, Draft, chain_entry
 from crestline.ledger.storage.store import Store
 from crestline.ledger.storage.tables import entries
-from crestline.web.access.expiry import expiry_time
-from crestline.web.access.keys import Keys
 from crestline.web.access.sessions import Sessions
-from crestline.web.access.tokens import Tokens
 
 
 def now() -> datetime:

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
+from crestline.access.keys import Keys
+from crestline.access.tokens import Tokens
+from crestline.ledger.receipt import utc_now
 from crestline.ledger.storage.store import Store
+from crestline.serving import ServedSource
 from crestline.sources.table import TableSource
-from crestline.web.access.keys import Keys
 from crestline.web.access.sessions import HOURS, Sessions
-from crestline.web.access.tokens import Tokens
-from crestline.web.service_state import ServedSource
-from crestline.web.utc_clock import utc_now
 from tests.patience import PATIENCE
 from tests.web.conftest import Service, started
 from tests.web.pages.conftest import Page, Visit

@@ -11,7 +11,6 @@ from tests.web.test_keep import opened
 from crestline.ledger.budget import Budget
 from crestline.prepare import prepare
 from crestline.question import Question
-from crestline.randomness.entropy import system
 from crestline.web import permissions
 from crestline.web.permissions import Caller, ask_as_json
 from crestline.web.requests.prepared_cache import PreparedCache
@@ -22,7 +21,7 @@ def ask(state: ServiceState, name: str, where: str) -> dict[str, Any]:
     fields = {"k": 1, "item": "item", "where": where, "epsilon": 1, "delta": "1e-5"}
     asked = Question.from_fields(fields)  # type: ignore[arg-type] # spelled out above
     caller = Caller(state.config.analysts[name], "1")
-    return ask_as_json(state.datasets["loans"], caller, asked, state.config.limits, system())
+    return ask_as_json(state.datasets["loans"], caller, asked, state.config.limits)
 
 
 @pytest.mark.long

@@ -12,8 +12,7 @@ import pytest
 from tests.patience import PATIENCE
 
 from crestline.web.problems import Problem
-from crestline.web.requests import cancellation
-from crestline.web.requests.cancellation import GONE, may_be_charged
+from crestline.web.requests.cancellation import GONE, Ticket
 from crestline.web.requests.queue import QuestionQueue
 
 
@@ -161,32 +160,31 @@ def test_one_who_leaves_while_the_question_waits_leaves_the_queue() -> None:
     assert ran == []
 
 
-def ticket_is_given_up() -> bool:
+def is_given_up(ticket: Ticket) -> bool:
     """What is noticed is written down a moment later."""
     end = time.monotonic() + PATIENCE
-    ticket = cancellation._current.get()
-    while ticket is not None and not ticket._given_up and time.monotonic() < end:
+    while not ticket._given_up and time.monotonic() < end:
         time.sleep(0.001)
-    return ticket is not None and ticket._given_up
+    return ticket._given_up
 
 
 @pytest.mark.parametrize("charged_first", [False, True])
 def test_one_who_leaves_while_the_question_runs_pays_only_what_was_charged(charged_first: bool) -> None:
-    leaving, done = Leaving(), list[str]()
+    leaving, done, ticket = Leaving(), list[str](), Ticket()
 
     def question() -> str:
         if charged_first:
-            may_be_charged()
+            ticket.charge()
         leaving.left = True
         assert leaving.noticed.wait(PATIENCE)
         if not charged_first:
-            assert ticket_is_given_up()
-            may_be_charged()
+            assert is_given_up(ticket)
+            ticket.charge()
         done.append("answered")
         return "answer"
 
     async def attempt() -> str:
-        return await QuestionQueue(1, 0, 60.0).run_in_turn(question, leaving)
+        return await QuestionQueue(1, 0, 60.0).run_in_turn(question, leaving, ticket)
 
     if charged_first:
         assert run(attempt) == "answer"

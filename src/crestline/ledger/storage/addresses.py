@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
+from collections.abc import MutableMapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool, StaticPool
 
+from crestline.deadline import seconds_left, timed_connection
 from crestline.errors import LedgerError
 from crestline.ledger.storage.database import WRITING, Database
 from crestline.ledger.storage.errors import NOT_A_LEDGER
 
 if TYPE_CHECKING:
     import psycopg
+    from sqlalchemy import Dialect
 
 _SMALLEST = 512  # bytes of the smallest SQLite file
 
@@ -76,10 +80,14 @@ def _sqlite_database(path: Path, *, create: bool, timeout: float) -> Database:
         connection.execute("PRAGMA fullfsync = ON")  # macOS: and not only the disk's cache
         return connection
 
+    def wait_in_time(connection: Connection) -> None:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(seconds_left(timeout) * 1000)}")
+
     def connect() -> Engine:
         engine = create_engine(
             "sqlite://", creator=open_raw_connection, poolclass=QueuePool, pool_timeout=timeout, hide_parameters=True
         )
+        event.listen(engine, "begin", wait_in_time)
         event.listen(engine, "begin", _begin)
         return engine
 
@@ -117,10 +125,19 @@ def _postgres_database(url: URL, timeout: float) -> Database:
             )
         except ModuleNotFoundError:
             raise LedgerError("a ledger in PostgreSQL needs a driver: pip install 'crestline[postgres]'") from None
+        event.listen(engine, "do_connect", _connect_in_time)
         event.listen(engine, "connect", _set_synchronous_commit)
         return engine
 
     return Database(connect, address)
+
+
+def _connect_in_time(
+    dialect: Dialect, record: object, given: Sequence[str], options: MutableMapping[str, Any]
+) -> psycopg.Connection[Any]:
+    """A connection that keeps the deadline of the thread that uses it."""
+    patience = min(options["connect_timeout"], max(2, math.ceil(seconds_left(options["connect_timeout"]))))
+    return timed_connection().connect(*given, **{**options, "connect_timeout": patience})
 
 
 def _decode_text(raw: bytes) -> str:

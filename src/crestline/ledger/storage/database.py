@@ -11,6 +11,7 @@ takes first. So the transaction of a writer sees everything that any earlier one
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import weakref
@@ -22,6 +23,7 @@ from typing import Any, TypeAlias, TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from crestline.deadline import seconds_left
 from crestline.errors import LedgerError
 from crestline.ledger.storage.books import Balances, Books
 from crestline.ledger.storage.errors import DAMAGED, RETRIED, ledger_error, sqlstate
@@ -84,7 +86,10 @@ class Database:
         try:
             with self._turn:
                 self._waiting.append(job)
-                self._turn.wait_for(lambda: job[1].done() or not self._is_writing)
+                self._turn.wait_for(lambda: job[1].done() or not self._is_writing, _timeout())
+                if self._is_writing and not job[1].done():
+                    late = "another change took too long" if job in self._waiting else "the commit took too long"
+                    raise LedgerError(f"ledger {self.address}: {late}; what was reserved stays charged: try again")
                 if not job[1].done():
                     leads = self._is_writing = True
                     batch, self._waiting = self._waiting, []
@@ -93,7 +98,7 @@ class Database:
             with self._turn:
                 if leads:
                     self._is_writing = False
-                if job in self._waiting:  # this thread was interrupted
+                if job in self._waiting:  # this thread was interrupted, or was late
                     self._waiting.remove(job)
                 for _, future in batch:
                     if not future.done():
@@ -184,6 +189,12 @@ class Database:
 
 class _BatchFailed(Exception):
     """The changes of a batch cannot be written together."""
+
+
+def _timeout() -> float | None:
+    """Seconds that this thread may wait; None where it has no deadline."""
+    left = seconds_left()
+    return None if left == math.inf else left
 
 
 def _attempt(change: Callable[[Books], Any], books: Books, *, alone: bool) -> tuple[object, Exception | None]:

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from crestline.histogram.pairs import CELLS
+from crestline.histogram.relation import CELLS
 from crestline.mechanisms.observed.noisy_query import NoisyQuery
 from crestline.mechanisms.observed.thresholds import rough_threshold
 from crestline.mechanisms.observed.weights import UNIT, gaussian_weights

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from crestline.histogram.count_bounds import CountBounds
-from crestline.histogram.pairs import CELLS
+from crestline.histogram.relation import CELLS
 from crestline.mechanisms.observed.choose_bound import MIDDLES, SieveSetting, weights_by_cell
 from crestline.mechanisms.observed.noisy_query import NoisyQuery
 from crestline.randomness.laws import GAUSSIAN, LAPLACE, Law

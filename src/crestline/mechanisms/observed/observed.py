@@ -25,7 +25,7 @@ from crestline.exact_fields import ConvertedField, Flag, Name, Number, Whole, Wh
 from crestline.exact_numbers import Exact, one_of_names, positive_number, probability, set_frozen_fields, whole_number
 from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.gaussian import largest_mu_squared
-from crestline.guarantees.guarantee import ApproxDP, GaussianDP, Guarantee, PureDP
+from crestline.guarantees.guarantee import ApproxDP, GaussianDP, Guarantee, WorstOfSteps
 from crestline.guarantees.rounding import ball, decimal_above, decimal_below, precision
 from crestline.histogram.count_bounds import CountBounds
 from crestline.histogram.histogram import Histogram
@@ -201,7 +201,8 @@ class Observed(BuiltIn):
 
     def cost(self) -> Cost:
         if self.noise == LAPLACE.name:
-            return repeat_step(PureDP(self.contribution / self.scale, theorem="P17.5"), delta=self.delta)
+            rho = self.contribution / (2 * self.scale**2)
+            return repeat_step(WorstOfSteps(self.contribution / self.scale, rho, theorem="P22.2"), delta=self.delta)
         return repeat_step(GaussianDP(self.contribution / self.scale**2, theorem="P17.4"), delta=self.delta)
 
     def guarantee(self) -> Guarantee:

@@ -26,7 +26,7 @@ from crestline.guarantees.accountants import total
 from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.gaussian import largest_mu_squared
 from crestline.guarantees.guarantee import GaussianDP, Guarantee
-from crestline.histogram.pairs import PairViews
+from crestline.histogram.relation import PairViews
 from crestline.mechanisms.mechanism import PairMechanismBase
 from crestline.mechanisms.observed.choose_bound import (
     ItemCountEstimate,

@@ -1,7 +1,8 @@
 """Ordered staircase: the set of the staircase, and then its items in the order of their noisy counts.
 
 Seed        the staircase (P19.1), followed by noisy counts of its items of which only the order is released
-Guarantee   (ε + ε_order, δ) by basic composition: the staircase (P19.2), then Laplace noise up to a shift (P2.7)
+Guarantee   (ε + ε_order, δ) by basic composition: the staircase (P19.2), then Laplace noise up to a shift (P2.7);
+            in zCDP the order costs less, by the number of items named (P22.1)
 Assumes     distinct users per item; ranked in byte order and padded; parameters chosen without the data
 Numerics    exact: integer counts, rational rates, ideal noise decided with certainty (P11)
 Proof note  docs/proofs/ordered_staircase.md
@@ -21,7 +22,7 @@ import numpy as np
 from crestline.exact_fields import Number, field, value
 from crestline.exact_numbers import Exact, non_negative_number, positive_number, probability
 from crestline.guarantees.cost import Cost, repeat_step
-from crestline.guarantees.guarantee import PureDP
+from crestline.guarantees.guarantee import WorstOfSteps
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.label_order import Label
 from crestline.mechanisms.canonical.staircase import Staircase
@@ -102,8 +103,15 @@ class OrderedStaircase(BuiltIn):
         return self.staircase.k_bar
 
     def cost(self) -> Cost:
-        ordering = repeat_step(PureDP(self.order, theorem="P2.7")) if self.order else Cost()
-        return self.staircase.cost() + ordering
+        return self._cost_of_order(max(range(1, self.k + 1), key=_order_rho))
+
+    def settlement_cost(self, selection: Selection) -> Cost:
+        """Cost of the staircase, and of the order of as many items as were named (P22.1)."""
+        return self._cost_of_order(len(selection.items))
+
+    def _cost_of_order(self, named: int) -> Cost:
+        rho = _order_rho(named) * self.order**2
+        return self.staircase.cost() + (repeat_step(WorstOfSteps(self.order, rho, theorem="P22.1")) if rho else Cost())
 
     def release_many(self, histogram: Histogram, n: int, entropy: Entropy) -> list[Selection]:
         sets = self.staircase.release_many(histogram, n, entropy)
@@ -148,6 +156,11 @@ class OrderedStaircase(BuiltIn):
         scores = np.multiply(histogram.array[list(members)], rate, dtype=np.float64)
         chances = order_chances(scores, LAPLACE, places).tolist()
         return [(tuple(members[place] for place in row), c) for row, c in zip(places.tolist(), chances, strict=True)]
+
+
+def _order_rho(named: int) -> Fraction:
+    """ρ of the order of some items, for an ε of one: one item or none has no order, and nothing is drawn (P22.1)."""
+    return Fraction(named, 8 * (named // 2) ** 2) if named > 1 else Fraction(0)
 
 
 def _slots(histogram: Histogram) -> dict[Label, int]:

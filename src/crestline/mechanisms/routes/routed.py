@@ -1,7 +1,8 @@
 """Routed: a noisy query of the data decides which of two mechanisms answers, and the answer names it.
 
-Seed        new in crestline (P18.5 a): slots where the leaders lead clearly, the sieve where they do not
-Guarantee   (ε_gate + ε, δ) by basic composition, where both mechanisms are (ε, δ)-DP; the choice is released
+Seed        new in crestline (P18.5 a, P27.1): slots where the leaders lead clearly, the sieve where they do not
+Guarantee   (e + ε, δ) by P27.1, where the noisy lead is e-DP, the mechanism over slots (ε, δ_s)-DP, and the other a
+            Gaussian μ with δ_T: δ is the worst of all looks at these two curves; the choice is released
 Assumes     distinct pairs of a user and an item, all views in one snapshot; parameters chosen without the data
 Numerics    exact: the ideal noisy lead rounded to whole users with certainty (P11), and those of the two mechanisms
 Proof note  docs/proofs/routed.md
@@ -20,13 +21,15 @@ import numpy as np
 
 from crestline.errors import ParameterError
 from crestline.exact_fields import Number, Whole, field, value
-from crestline.exact_numbers import positive_number, whole_number
+from crestline.exact_numbers import positive_number, probability, whole_number
 from crestline.guarantees.cost import Cost, repeat_step
-from crestline.guarantees.guarantee import ZCDP, ApproxDP, Guarantee, PureDP
+from crestline.guarantees.gaussian import delta_of, epsilon_of
+from crestline.guarantees.guarantee import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
+from crestline.guarantees.root_finding import largest_fitting
+from crestline.guarantees.rounding import ball, decimal_above, precision, round_down
 from crestline.histogram.histogram import Histogram
-from crestline.histogram.pairs import PairViews
+from crestline.histogram.relation import PairViews
 from crestline.histogram.route import Route
-from crestline.mechanisms.framework.gumbel import RestrictedGumbel
 from crestline.mechanisms.mechanism import AnyMechanism, BuiltIn, Law, PairMechanismBase
 from crestline.mechanisms.observed.sieve import Sieve
 from crestline.mechanisms.privacy_total import PrivacyTotal
@@ -38,16 +41,9 @@ from crestline.randomness.keys import build_keys
 from crestline.randomness.laws.laplace import LAPLACE
 from crestline.randomness.scores import LinearScores
 
-FEW = 10
-"""Up to this number of items the ordered staircase is the better of the mechanisms that see slots."""
-
-# Scale of the query's noise as a share of the deciding lead, so that the choice is seldom wrong far from it; and the
-# largest share of ε for the query.
-_NOISE, _MOST = Fraction(2, 5), Fraction(1, 20)
-# Below its margin for all k items the staircase still names a smaller set: docs/decisions/auto.md.
-_STANDS = 0.6
-# Restricted Gumbel is better than the sieve from a lead of about 3 √k ln(1/δ)/ε users on: docs/decisions/auto.md.
-_PEELING = 3.0
+_GATE = Fraction(1, 20)  # share of ε for the noisy lead
+_NEEDED = 0.6  # the deciding lead, in margins of the ordered staircase: docs/decisions/auto.md
+_DIGITS = 9  # of the total of the sieve, so that the certified sum stays within δ
 _FAR = 37  # e^-37 is below the rounding of a double
 
 
@@ -56,41 +52,50 @@ class Routed(PairMechanismBase):
     """Answers by `slots` if a noisy lead is at least `needed` users, and by `pairs` otherwise.
 
     Attributes:
+        epsilon: ε of the whole, the noisy lead included.
+        delta: δ of the whole, which P27.1 is checked to keep.
         gate: ε of the noisy lead.
         needed: Lead in users from which on `slots` answers.
         slots: Mechanism that sees slots.
-        pairs: Mechanism that sees pairs of a user and an item.
+        pairs: Mechanism that sees pairs of a user and an item; one Gaussian step and a δ in a ledger.
     """
 
+    epsilon: Number = field(positive_number)
+    delta: Number = field(probability)
     gate: Number = field(positive_number)
     needed: Whole = field(whole_number)
     slots: BuiltIn
     pairs: PairMechanismBase
 
-    theorem = "P18.5"
+    theorem = "P27.1"
 
     def __post_init__(self) -> None:
         if self.slots.k is None or self.slots.k_bar is None or self.slots.k != self.pairs.k:
             raise ParameterError("both mechanisms must name the same number of items, and the first must see slots")
-        if any(promise.epsilon is None for promise in self._promises):
-            raise ParameterError("both mechanisms must promise one epsilon and one delta")
+        slots = self.slots.guarantee()
+        if slots.epsilon is None or self.gate + slots.epsilon > self.epsilon or self.gate >= self.epsilon:
+            raise ParameterError(
+                "the mechanism over slots must be (ε, δ)-private, with what the noisy lead leaves of ε"
+            )
+        if routed_delta(self.epsilon, self.gate, slots.delta, *_gaussian_cost(self.pairs)) > self.delta:
+            raise ParameterError("δ is too small for this noisy lead and these two mechanisms")
         super().__post_init__()
 
     @classmethod
     def fit(cls, total: PrivacyTotal) -> Self:
-        """The instance that spends all of ε and δ in either way; ten slots for each item wanted unless `k_bar` is
-        given.
+        """The instance that spends all of ε and δ; ten slots for each item wanted unless `k_bar` is given.
 
         Raises:
             ParameterError: The total has a contribution bound; the sieve chooses its own.
         """
         if total.contribution is not None:
             raise ParameterError("Routed finds its own bound on items: leave contribution out, or take Observed")
-        kind = OrderedStaircase if total.k <= FEW else RestrictedGumbel
-        lead = _threshold_lead(kind.fit(total), total)
-        gate = min(_MOST * total.epsilon, 1 / (_NOISE * lead))
-        left = replace(total, epsilon=total.epsilon - gate)
-        return cls(gate, lead, kind.fit(left), Sieve.fit(left))
+        gate = _GATE * total.epsilon
+        pairs = _sieve_behind(total, gate)
+        mu_squared, new = _gaussian_cost(pairs)
+        free = round_down(new + delta_of(total.epsilon + gate, mu_squared), _DIGITS)  # δ of slots that costs nothing
+        slots = OrderedStaircase.fit(replace(total, epsilon=total.epsilon - gate, delta=free))
+        return cls(total.epsilon, total.delta, gate, math.ceil(_NEEDED * slots.margin(0.5)), slots, pairs)
 
     @property
     def k(self) -> int:
@@ -100,15 +105,8 @@ class Routed(PairMechanismBase):
     def k_bar(self) -> int:
         return cast(int, self.slots.k_bar)
 
-    @property
-    def _promises(self) -> tuple[Guarantee, Guarantee]:
-        return self.slots.guarantee(), self.pairs.guarantee()
-
     def guarantee(self) -> Guarantee:
-        """Basic composition: the noisy lead, then the larger of the two promises."""
-        epsilons = [promise.epsilon or Fraction(0) for promise in self._promises]
-        deltas = [promise.delta for promise in self._promises]
-        return ApproxDP(self.gate + max(epsilons), max(deltas), theorem=self.theorem)
+        return ApproxDP(self.epsilon, self.delta, theorem=self.theorem)
 
     def cost(self) -> Cost:
         """Cost of the noisy lead and of the more expensive mechanism, as ρ.
@@ -202,9 +200,38 @@ class Routed(PairMechanismBase):
         return repeat_step(PureDP(self.gate, theorem=self.theorem))
 
 
-def _threshold_lead(slots: BuiltIn, total: PrivacyTotal) -> int:
-    """The lead from which on slots are better than the sieve, in users; from parameters alone."""
-    if isinstance(slots, OrderedStaircase):
-        return math.ceil(_STANDS * slots.margin(0.5))
-    rarity = math.log(total.delta.denominator) - math.log(total.delta.numerator)
-    return math.ceil(_PEELING * math.sqrt(total.k) * rarity / total.epsilon)
+def routed_delta(
+    epsilon: Fraction, gate: Fraction, slots_delta: Fraction, mu_squared: Fraction, new: Fraction
+) -> Fraction:
+    """δ at ε, rounded up, of an `gate`-DP choice between an (ε - gate, `slots_delta`)-DP mechanism and P18.2 (P27.1).
+
+    Args:
+        epsilon: ε of the whole.
+        gate: ε of the choice, less than `epsilon`.
+        slots_delta: δ of the first mechanism.
+        mu_squared: μ² of the Gaussian steps of the second.
+        new: δ of the second beside its Gaussian steps.
+    """
+    near, far = (max(delta_of(place, mu_squared) + new, slots_delta) for place in (epsilon - gate, epsilon + gate))
+    with precision():
+        share = 1 / (1 + (-ball(gate)).exp())  # the probability of the edge at which the mechanism has ε - gate left
+        return decimal_above(ball(far) + share * ball(near - far))
+
+
+def _sieve_behind(total: PrivacyTotal, gate: Fraction) -> Sieve:
+    """The sieve with the most μ² behind a choice of `gate` that keeps the total (P27.1)."""
+    whole = Sieve.fit(total)
+
+    def fits(mu_squared: Fraction) -> bool:
+        return routed_delta(total.epsilon, gate, Fraction(0), mu_squared, whole.delta_new) <= total.delta
+
+    largest = largest_fitting(fits, high=whole.mu_squared)
+    return replace(whole, epsilon=round_down(epsilon_of(whole.slack, largest), _DIGITS))
+
+
+def _gaussian_cost(mechanism: PairMechanismBase) -> tuple[Fraction, Fraction]:
+    """μ² and the δ beside it of a mechanism whose cost is one Gaussian step; others are refused."""
+    cost = mechanism.cost()
+    if [type(part.step) for part in cost.steps] != [GaussianDP] or cost.steps[0].times != 1:
+        raise ParameterError("the mechanism over pairs must cost one Gaussian step")
+    return 2 * cost.rho, cost.delta

@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from crestline.deadline import end_within, seconds_left
 from crestline.errors import CrestlineError, NotSent, QuestionError, SourceError, SourceUnavailable
 from crestline.sources.engine.bind_parameters import NOTHING, Values
 from crestline.sources.engine.connection import Engine
@@ -27,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Runner", "fetch_rows", "replace_errors"]
 
 Result = TypeVar("Result")
+
+_PING_SECONDS = 5.0  # a database that takes longer to say that it is there is not asked
 
 
 class Runner:
@@ -56,7 +56,8 @@ class Runner:
 
     def _engine_answers(self) -> bool:
         try:
-            self._run(lambda: ping_engine(self._engine))
+            with end_within(_PING_SECONDS):
+                self._run(lambda: ping_engine(self._engine))
         except SourceError:  # its kind does not matter: nothing was asked yet
             return False
         return True
@@ -100,15 +101,31 @@ class Runner:
         """Whether tables with names and arrays of numbers can be had."""
         return self._dialect.array_transfer is not None
 
-    def columns(self, expression: Expression, values: Values = NOTHING) -> list[NDArray[np.int64]]:
-        """The columns of an expression of whole numbers without nulls (where `has_arrays`)."""
-        return [np.asarray(column, dtype=np.int64) for column in self.fetch_arrays(expression, values)]
+    @property
+    def has_batches(self) -> bool:
+        """Whether rows can be read as Arrow batches, because the engine is in this process."""
+        return self._dialect.record_batches is not None
 
-    def fetch_arrays(self, expression: Expression, values: Values = NOTHING) -> list[NDArray[Any]]:
-        """The columns of an expression of whole numbers or bytes, without nulls (where `has_arrays`)."""
-        return self._run(
-            lambda: self._array_transfer.columns(self._engine, self._known.statement_of(expression, values), values)
-        )
+    def read_arrow(self, expression: Expression, limit: int | None, values: Values = NOTHING) -> pyarrow.Table | None:
+        """The rows of an expression, read by one statement (where `has_batches`); None once they take more bytes than a
+        limit."""
+        send = self._dialect.record_batches
+        assert send is not None, "asked only where batches can be read"
+
+        def read() -> pyarrow.Table | None:
+            import pyarrow
+
+            statement = self._known.statement_of(expression, values) if self.has_bind_parameters else None
+            batches, size = list[pyarrow.RecordBatch](), 0
+            with send(self._engine, expression, statement, values) as reader:
+                for batch in reader:
+                    size += batch.nbytes
+                    if limit is not None and size > limit:
+                        return None
+                    batches.append(batch)
+                return pyarrow.Table.from_batches(batches, reader.schema)
+
+        return self._run(read)
 
     def store_rows(self, name: str, expression: Expression, values: Values = NOTHING) -> int:
         """Store the rows of an expression under a name until it is dropped, and say how many they are (where
@@ -185,7 +202,7 @@ class Runner:
             if self._held:
                 yield
                 return
-            transaction = self._dialect.read_transaction(self._engine, self._timeout)
+            transaction = self._dialect.read_transaction(self._engine, seconds_left(self._timeout))
             self._translate_errors(transaction.__enter__)
             self._held = True
             try:
@@ -216,11 +233,12 @@ class Runner:
 
     @contextmanager
     def _limit_statement(self, late: threading.Event) -> Iterator[None]:
-        engine, timeout, record = self._engine, self._timeout, self._dialect
+        engine, timeout, record = self._engine, seconds_left(self._timeout), self._dialect
         with (
             record.read_transaction(engine, timeout),
             record.around_statement(engine),
             limit_statement(engine, timeout, late),
+            end_within(timeout),
         ):
             yield
 

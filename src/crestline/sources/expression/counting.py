@@ -5,9 +5,10 @@ Nothing here runs. An engine gets the finished expression, and `k_bar + 1` rows 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from crestline.histogram.label_order import Label
@@ -65,6 +66,7 @@ class Counting:
     untyped   the columns are text, whatever they mean (CSV, JSON lines)
     tree      a filter beside the question's own, as a tree
     each_period   pairs are told apart by their period also where the question itself has no bound
+    stored_pairs  its pairs, where an engine has stored them
     """
 
     table: Expression
@@ -73,6 +75,7 @@ class Counting:
     untyped: bool = False
     tree: where.Condition | None = None
     each_period: bool = False
+    stored_pairs: Expression = None
 
     @cached_property
     def user(self) -> Key:
@@ -129,24 +132,36 @@ class Counting:
         bound is for a user and a period, once for each period."""
         import ibis
 
-        user, score, periods = self.user, self.score, self.question.periods
-        parts = {**self.groups.columns, **self.items.columns}
-        conditions = self.conditions
-        columns = {USER: user.value, **parts}
-        if periods is not None and PERIOD in self.bounded_by:
-            columns[PERIOD] = period_index(self.table, periods, self.engine)
+        score, parts = self.score, (*self.groups.names, *self.items.names)
+        if self.stored_pairs is not None:
+            return self.stored_pairs
         if score is None:
-            return self.table.filter(*conditions).select(**columns).distinct()
-        rows = self.table.filter(*conditions, *score.usable).select(**columns, **{UNITS: score.units})
+            return self.rows().distinct()
+        rows = self.table.filter(*self.conditions, *score.usable).select(**self._columns, **{UNITS: score.units})
         sums = rows.group_by([*self.bounded_by, *parts]).agg(**{UNITS: rows[UNITS].sum()})
         clipped = sums.mutate(**{UNITS: ibis.least(sums[UNITS], score.step)})  # clipped first: it fits
         return clipped.filter(clipped[UNITS] > 0)
 
+    def rows(self, others: Mapping[str, str] = MappingProxyType({})) -> Expression:
+        """User, groups and items of every row that is counted, as often as it is there or less; where a bound is for a
+        user and a period, the period as well. Of `others` the columns of the table that stand in the place of ours."""
+        if self.score is not None or self.stored_pairs is not None:
+            return self.pairs
+        kept = {name: value for name, value in self._columns.items() if name not in others}
+        return self.table.filter(*self.conditions).select(
+            **kept, **{name: self.table[name] for name in others.values()}
+        )
+
+    @cached_property
+    def _columns(self) -> dict[str, Expression]:
+        columns, periods = {USER: self.user.value, **self.groups.columns, **self.items.columns}, self.question.periods
+        if periods is not None and PERIOD in self.bounded_by:
+            columns[PERIOD] = period_index(self.table, periods, self.engine)
+        return columns
+
     def over_stored_pairs(self, pairs: Expression) -> Counting:
         """The same question, over `pairs` that an engine has stored."""
-        made = replace(self)
-        vars(made)["pairs"] = pairs
-        return made
+        return replace(self, stored_pairs=pairs)
 
     def pairs_by_period(self) -> Counting:
         """The same question, with pairs for each period: for a mechanism that bounds users by itself (P16.2)."""

@@ -1,8 +1,9 @@
 """The distinct pairs of every group from an engine, as numbers in this process: what the sieve in groups looks at.
 
-DuckDB, Spark, SQLite   one statement stores the distinct (user, group, item) of at most so many groups of each user;
-                        users, groups and items are numbered in the engine, and the numbers of all pairs are fetched
-others                  one statement, whose rows are numbered here; PostgreSQL sends some at a time
+in this process   one statement, whose rows are numbered here as those of any relation
+Spark             one statement stores the distinct (user, group, item) of at most so many groups of each user; users,
+                  groups and items are numbered in the engine, and the numbers of all pairs are fetched
+others            one statement, whose rows are numbered here; PostgreSQL sends some at a time
 
 How many pairs and groups there are is private, so nothing here limits their number (P15.3): memory grows with pairs.
 With a public floor only the pairs of groups with at least so many users leave the engine, all of them: the looks of the
@@ -22,23 +23,22 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from crestline.histogram.label_order import Label, label_order
-from crestline.histogram.pair_table import LabelHashes, PairColumns, PairTable
-from crestline.histogram.pairs import Counts
-from crestline.sources.engine.bind_parameters import KEY
+from crestline.histogram.relation import Counts, GroupedRelation, SplitMixHashing
+from crestline.histogram.relation import Rows as RelationRows
+from crestline.sources.engine.bind_parameters import KEY, NOTHING
 from crestline.sources.engine.engine_functions import Expression
 from crestline.sources.engine.fetch import Rows
 from crestline.sources.engine.inline_tables import inline_int_table
 from crestline.sources.engine.runner import Runner
-from crestline.sources.expression.contribution import key_values
 from crestline.sources.expression.counting import PERIOD, USER
 from crestline.sources.groups.counting import NUMBER as GROUP_NUMBER
-from crestline.sources.groups.counting import GroupCounting
+from crestline.sources.groups.counting import GroupCounting, group_key_values
 from crestline.sources.groups.scoring import GroupScoring
 from crestline.sources.pairs.counting import ITEM_KEY, NUMBER, OF_ITEM, OF_USER, USER_KEY, PairCounting, number_items
-from crestline.sources.pairs.numbered_in_engine import CODE
+from crestline.sources.pairs.fetched import RelationQuery
 
 _ROWS = 1 << 18  # rows that are fetched at a time, at most, where the engine keeps the rest: memory
-_GROUP = "of_group"
+_GROUP, _CODE = "of_group", "code"
 _DIGEST_BYTES = 7  # 56 bits, which fit into whole numbers of 64 with a sign
 
 Numbers: TypeAlias = Callable[[Sequence[int]], list[Label]]  # from items' numbers to their labels, in their order
@@ -48,7 +48,7 @@ Numbers: TypeAlias = Callable[[Sequence[int]], list[Label]]  # from items' numbe
 class GroupedPairs:
     """The pairs of all groups, and the way back from their numbers to names."""
 
-    table: PairTable
+    table: GroupedRelation
     labels: Numbers
 
     def names(self, picks: Sequence[tuple[Label, int]]) -> list[Label]:
@@ -62,7 +62,9 @@ def open_grouped_pairs(runner: Runner, over: GroupCounting, key: bytes) -> Itera
     every listed one, the empty ones too."""
     every = None if over.public_groups is None else [over.groups.label(row) for row in runner.rows(over.all_groups())]
     with ExitStack() as held:
-        if runner.has_tables:
+        if runner.has_batches:
+            yield _fetch_relation(runner, over, key, every)
+        elif runner.has_tables:
             yield _number_in_engine(runner, over, key, every, held)
         elif runner.has_snapshots:
             held.enter_context(runner.snapshot())
@@ -70,6 +72,19 @@ def open_grouped_pairs(runner: Runner, over: GroupCounting, key: bytes) -> Itera
             yield _number_in_memory(over, key, every, parts)
         else:
             yield _number_in_memory(over, key, every, [runner.rows(_pair_columns(over, key))])
+
+
+def _fetch_relation(runner: Runner, over: GroupCounting, key: bytes, every: list[Label] | None) -> GroupedPairs:
+    """Numbers of what one statement sends; where values are bound the key is no part of it."""
+    query, bound = RelationQuery(over.counting), runner.has_bind_parameters
+    kept = over.in_large_groups(over.bounded_pairs(KEY if bound else key))
+    table = runner.read_arrow(query.sent(kept), None, group_key_values(key) if bound else NOTHING)
+    assert table is not None, "without a limit there is a table"
+    rows, groups, hashing = query.rows_of(table)
+    return GroupedPairs(
+        _grouped_relation(over, groups, every, rows, SplitMixHashing(*hashing.factors(key))),
+        lambda numbers: query.name_items(hashing, numbers),
+    )
 
 
 def _number_in_engine(
@@ -90,14 +105,12 @@ def _number_in_engine(
         place = groups.rename({_GROUP: GROUP_NUMBER})
         joined = kept.inner_join(items, list(counting.items.names)).inner_join(users, USER)
         period = [PERIOD] if PERIOD in counting.bounded_by else []
-        codes = joined.inner_join(place, list(over.groups.names)).select(_GROUP, CODE, NUMBER, *period)
-        coded = PairColumns(*_columns(runner, lambda _: codes, key))
+        codes = joined.inner_join(place, list(over.groups.names)).select(_GROUP, _CODE, NUMBER, *period)
+        which, user, item, *periods = _columns(runner, codes)
     hashing = PairCounting(counting, (NUMBER,), items)
-    digests = LabelHashes(
-        _order_by_number(
-            _columns(runner, lambda hidden: hashing.user_factors(users, hidden).select(CODE, OF_USER), key)
-        ),
-        _order_by_number(_columns(runner, lambda hidden: hashing.item_factors(hidden).select(NUMBER, OF_ITEM), key)),
+    digests = SplitMixHashing(
+        _order_by_number(_columns(runner, hashing.user_factors(users, key).select(_CODE, OF_USER))),
+        _order_by_number(_columns(runner, hashing.item_factors(key).select(NUMBER, OF_ITEM))),
     )
     found = {int(row[-1]): over.groups.label(row[:-1]) for row in runner.rows(scoring.numbers(groups))}
     labels = [found[number] for number in range(len(found))]
@@ -110,7 +123,8 @@ def _number_in_engine(
         known = {int(number): counting.items.label(values) for number, *values in rows}
         return [known[number] for number in numbers]
 
-    return GroupedPairs(_pair_table(over, labels, every, coded, digests), fetch_labels)
+    found_rows = RelationRows(user, item, periods[0] if periods else None, which)
+    return GroupedPairs(_grouped_relation(over, labels, every, found_rows, digests), fetch_labels)
 
 
 def _number_in_memory(
@@ -126,15 +140,18 @@ def _number_in_memory(
         codes = [(groups[row[1:first]], users[row[:1]], items[row[first:last]], *row[last:]) for row in rows]
         numbers.append(np.array(codes, dtype=np.int64).reshape(-1, 3 + several))
     which, user, item, *periods = np.concatenate(numbers).T
-    coded = PairColumns(
-        groups.label_order_numbers(which), users.label_order_numbers(user), items.label_order_numbers(item), *periods
+    coded = RelationRows(
+        users.label_order_numbers(user),
+        items.label_order_numbers(item),
+        periods[0] if periods else None,
+        groups.label_order_numbers(which),
     )
-    digests = LabelHashes(users.hash_labels(key + USER_KEY), items.hash_labels(key + ITEM_KEY))
+    digests = SplitMixHashing(users.hash_labels(key + USER_KEY), items.hash_labels(key + ITEM_KEY))
 
     def label_numbers(numbers: Sequence[int]) -> list[Label]:
         return [items.labels[number] for number in numbers]
 
-    return GroupedPairs(_pair_table(over, groups.labels, every, coded, digests), label_numbers)
+    return GroupedPairs(_grouped_relation(over, groups.labels, every, coded, digests), label_numbers)
 
 
 class _Numbering:
@@ -186,14 +203,11 @@ def _users(kept: Expression) -> Expression:
     import ibis
 
     users = kept.select(USER).distinct()
-    return users.mutate(**{CODE: ibis.row_number().over(order_by=users[USER])})
+    return users.mutate(**{_CODE: ibis.row_number().over(order_by=users[USER])})
 
 
-def _columns(runner: Runner, asked: Callable[[bytes], Expression], key: bytes) -> list[Counts]:
-    """The columns of an expression of whole numbers; where values are bound the key is no part of the statement."""
-    if runner.has_arrays:
-        return runner.columns(asked(KEY), key_values(key, USER_KEY, ITEM_KEY))
-    expression = asked(key)
+def _columns(runner: Runner, expression: Expression) -> list[Counts]:
+    """The columns of an expression of whole numbers."""
     return list(np.array(runner.rows(expression), dtype=np.int64).reshape(-1, len(expression.columns)).T)
 
 
@@ -205,14 +219,18 @@ def _order_by_number(columns: Sequence[Counts]) -> Counts:
     return ordered
 
 
-def _pair_table(
-    over: GroupCounting, found_groups: list[Label], every: list[Label] | None, coded: PairColumns, digests: LabelHashes
-) -> PairTable:
+def _grouped_relation(
+    over: GroupCounting,
+    found_groups: list[Label],
+    every: list[Label] | None,
+    coded: RelationRows,
+    digests: SplitMixHashing,
+) -> GroupedRelation:
     """The pairs of the groups that were found; of a public list, of every listed group and of no other."""
     floor = over.counting.question.floor
     if every is None:
-        return PairTable.from_pairs(found_groups, coded, digests, floor)
+        return GroupedRelation.from_rows(found_groups, coded, digests, floor)
     places = {label: place for place, label in enumerate(every)}
     listed = np.array([places.get(label, -1) for label in found_groups], dtype=np.int64)[coded.groups]
     there = listed >= 0  # of a list that changed meanwhile
-    return PairTable.from_pairs(every, replace(coded, groups=listed).take(there), digests, floor)
+    return GroupedRelation.from_rows(every, replace(coded, groups=listed).take(there), digests, floor)

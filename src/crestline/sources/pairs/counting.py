@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crestline.histogram.pairs import CELLS, Counts
+from crestline.histogram.relation import CELLS, Counts
 from crestline.sources.engine.engine_functions import Expression, md5, number_of, remainder
 from crestline.sources.engine.inline_tables import inline_int_table
 from crestline.sources.expression.contribution import keyed_message
-from crestline.sources.expression.counting import COUNT, PERIOD, USER, Counting, Items
+from crestline.sources.expression.counting import COUNT, PERIOD, USER, Counting
 from crestline.sources.expression.item_names import Pick, select_picks
 
 NUMBER = "number"
@@ -62,14 +62,6 @@ def rank_threshold(items: Expression, rank: int) -> Expression:
 
     largest = items.order_by(ibis.desc(_USERS)).select(_USERS).limit(rank)
     return largest.aggregate(**{_USERS: largest[_USERS].min().fill_null(0), _MANY: largest.count()})
-
-
-def top_items(listing: Expression, items: Items, many: int) -> Expression:
-    """Of numbered items the first so many, by number of users descending, then by label: as sent back, with users."""
-    import ibis
-
-    ordered = listing.order_by([ibis.desc(_USERS), ibis.asc(NUMBER)])
-    return ordered.select(**items.result_columns(ordered), **{_USERS: ordered[_USERS]}).limit(many)
 
 
 @dataclass(frozen=True)
@@ -194,10 +186,6 @@ class PairCounting:
     def item_factors(self, key: bytes) -> Expression:
         """Every item with its factor in the products, less one."""
         return self._hash_items(key + ITEM_KEY, PRIME - 1, OF_ITEM)
-
-    def items_with_buckets(self, key: bytes, buckets: int) -> Expression:
-        """Every item with its bucket."""
-        return self._hash_items(key, buckets)
 
     def _hash_items(self, key: bytes, below: int, name: str = _BUCKET) -> Expression:
         """Every item with a number below a bound: a keyed hash of the item alone, the same for every user."""

@@ -1,149 +1,290 @@
-"""Few pairs: users and items are fetched as they are, from the table in which one statement stored them.
+"""The relation of a question in this process: one statement sends rows as Arrow columns, and dictionaries number them.
 
-Numbering, hashing and naming then happen in this process, where they take less time than the statements that would do
-them. Every view is the very same as when the engine computes it: items are numbered in the order of their labels, and
-hashes are MD5 of the key and of the label's text, as in `PairCounting`.
+One statement is a snapshot by itself. Nothing is made distinct, numbered or hashed in the engine, which would cost more
+than all that follows. Items are numbered in the order of their labels, and hashes are MD5 of the key and of the label's
+text, as in `PairCounting`: for every key each view is the very same as when the engine computes it, so that how many
+rows there are decides where they are counted, and nothing else.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crestline.histogram.label_order import Label
-from crestline.histogram.pairs import Counts
+from crestline.histogram.label_order import Label, label_order
+from crestline.histogram.relation import Counts, Relation, Rows
+from crestline.sources.engine.bind_parameters import NOTHING, Values
 from crestline.sources.engine.engine_functions import Expression
 from crestline.sources.engine.runner import Runner
 from crestline.sources.expression.column_keys import Key
 from crestline.sources.expression.contribution import hash_digits
-from crestline.sources.expression.counting import USER, Counting
+from crestline.sources.expression.counting import PERIOD, USER, Counting
 from crestline.sources.pairs.counting import ITEM_KEY, PRIME, USER_KEY
-from crestline.sources.pairs.numbered import NumberedPairs
 
-FEW = 1 << 16
-"""Up to so many pairs are fetched with their texts: with more, the engine is faster at numbers and hashes."""
+if TYPE_CHECKING:
+    import pyarrow
 
-Column: TypeAlias = NDArray[Any]  # as an engine sends it back: whole numbers, or bytes
-Value: TypeAlias = Any  # of a column, or a tuple of them for an item of several columns
+MEMORY = 1 << 32
+"""Bytes of rows that are read into this process, unless `CRESTLINE_MEMORY` says another number. What takes more is
+counted in the engine, with the same result for every key. Public: it depends on no row, and is the same on all
+engines."""
 
-
-def may_be_fetched(counting: Counting) -> bool:
-    """Whether this process can write the texts of users and items as the engine does."""
-    return all(key.to_texts is not None for key in (counting.user, *counting.items.keys))
-
-
-def result_columns(counting: Counting, pairs: Expression) -> Expression:
-    """The user and the item of every pair, as they are sent back."""
-    return pairs.select(**{USER: counting.user.to_plain_values(pairs[USER])}, **counting.items.result_columns(pairs))
+_TEXT = "_text"  # ends the name of a column with the texts of another
+_SMALL_OFFSETS = (1 << 31) - 1  # bytes of texts that Arrow addresses with 32 bits
+_Values: TypeAlias = Any  # an Arrow array, which has no types
 
 
-def fetch_pairs(counting: Counting, runner: Runner, expression: Expression) -> FetchedPairs:
-    """Pairs that are read by one statement, that of `result_columns`."""
-    users, *items = runner.fetch_arrays(expression)
-    named_users, of_users = _number_values([users])
-    named_items, of_items = _number_values(items)
-    labels = _Labels(counting, named_users, named_items)
-    return FetchedPairs.from_distinct(of_users, of_items, labels, labels)
-
-
-class FetchedPairs(NumberedPairs):
-    """Pairs whose items are hashed only as long as some pair has them: after a round of the sieve few are left."""
-
-    _hashing: _Labels
-
-    def _buckets(self, key: bytes, buckets: int) -> Counts:
-        """Asked twice for each key: to add the loads up, and to leave out what is in light buckets."""
-        if (key, buckets) not in self._bucket_cache:
-            there = np.flatnonzero(np.bincount(self._items))
-            found = np.zeros(int(self._items.max(initial=-1)) + 1, dtype=np.int64)
-            found[there] = self._hashing.hash_item_numbers(there, key, buckets)
-            self._bucket_cache[key, buckets] = found
-        return self._bucket_cache[key, buckets]
-
-    @cached_property
-    def _bucket_cache(self) -> dict[tuple[bytes, int], Counts]:
-        return {}
+def memory_limit() -> int:
+    """The number of bytes of rows that are read into this process."""
+    return int(os.environ.get("CRESTLINE_MEMORY", MEMORY))
 
 
 @dataclass(frozen=True)
-class _Labels:
-    """Users and items by their numbers: the names of items, and the engine's hashes."""
+class Column:
+    """The distinct values of a column of users or items, by their numbers.
+
+    texts   what is hashed of each, where this process does not write it as engines do
+    """
+
+    key: Key
+    values: _Values
+    texts: _Values = None
+
+    def texts_of(self, numbers: Counts) -> list[str]:
+        """What is hashed of these values: texts that only equal ones share."""
+        if self.key.to_texts is None:
+            return _take(self.texts, numbers)
+        return self.key.to_texts(_take(self.values, numbers))
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Users or items by their numbers: the number of each in every column that it is made of."""
+
+    columns: tuple[Column, ...]
+    parts: tuple[Counts, ...] = ()  # none: one column, in which it has the same number
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.parts[0]) if self.parts else len(self.columns[0].values)
+
+    def values(self, numbers: Counts) -> list[tuple[Any, ...]]:
+        """What came back of each."""
+        return list(zip(*(_take(column.values, own) for column, own in self._by_column(numbers)), strict=True))
+
+    def hash_below(self, numbers: Counts, key: bytes, below: int) -> Counts:
+        """The first 32 bits of the MD5 of the key and the text of each, below a bound."""
+        *others, texts = [column.texts_of(own) for column, own in self._by_column(numbers)]
+        if others:  # as `keyed_message` writes them after the key
+            sized = [[f"{len(text)}:{text}" for text in column] for column in others]
+            texts = ["".join(parts) for parts in zip(*sized, texts, strict=True)]
+        begin = hash_digits(key)
+        digests = [hashlib.md5((begin + text).encode(), usedforsecurity=False).digest() for text in texts]
+        hashes: Counts = np.frombuffer(b"".join(digests), dtype=">u4")[::4].astype(np.int64) % below
+        return hashes
+
+    def _by_column(self, numbers: Counts) -> list[tuple[Column, Counts]]:
+        parts = [part[numbers] for part in self.parts] or [numbers]
+        return list(zip(self.columns, parts, strict=True))
+
+
+@dataclass(frozen=True)
+class LabelHashing:
+    """The hashes of `PairCounting`, of the labels of users and items."""
+
+    users: Labels
+    items: Labels
+
+    def buckets(self, key: bytes, buckets: int, items: Counts) -> Counts:
+        return self.items.hash_below(items, key, buckets)
+
+    def ranks(self, key: bytes, users: Counts, items: Counts) -> Counts:
+        of_user = _hash_distinct(users, lambda some: self.users.hash_below(some, key + USER_KEY, PRIME - 1))
+        of_item = _hash_distinct(items, lambda some: self.items.hash_below(some, key + ITEM_KEY, PRIME - 1))
+        ranks: Counts = (of_user + 1) * (of_item + 1) % PRIME
+        return ranks
+
+    def factors(self, key: bytes) -> tuple[Counts, Counts]:
+        """A hash of every user and of every item, from which those of other keys are derived."""
+        users, items = np.arange(self.users.size), np.arange(self.items.size)
+        return (
+            self.users.hash_below(users, key + USER_KEY, PRIME - 1) + 1,
+            self.items.hash_below(items, key + ITEM_KEY, PRIME - 1),
+        )
+
+
+@dataclass(frozen=True)
+class NumberedColumn:
+    """A column of a copy of a table that holds the numbers of another column's values."""
+
+    name: str
+    values: Column
+
+
+@dataclass(frozen=True)
+class RelationQuery:
+    """The rows of a question as one expression, and the relation of what it sends.
+
+    numbered   by the columns of the question: those that the table holds as numbers already
+    """
 
     counting: Counting
-    users: list[Value]
-    items: list[Value]
+    numbered: Mapping[str, NumberedColumn] = field(default_factory=dict)
 
-    def __call__(self, numbers: list[int]) -> list[Label]:
-        items = self.counting.items
-        several = len(items.keys) > 1
-        return [items.label(self.items[number] if several else (self.items[number],)) for number in numbers]
+    @cached_property
+    def expression(self) -> Expression:
+        """The rows of the question, as they are sent."""
+        return self.sent(self.counting.rows({name: column.name for name, column in self._known.items()}))
 
-    def buckets(self, key: bytes, buckets: int, items: int) -> Counts:
-        return self.hash_item_numbers(np.arange(items), key, buckets)
+    def sent(self, rows: Expression) -> Expression:
+        """User, groups, items and, over several periods, the period of every row, as they are sent."""
+        columns: dict[str, Expression] = {}
+        for name, key in self._keys.items():
+            if name in self._known:
+                columns[name] = rows[self._known[name].name]
+                continue
+            if key.to_texts is None and name not in self.counting.groups.names:  # groups are named, and never hashed
+                (columns[name + _TEXT],) = self.counting.texts(rows, (name,))
+            if name != USER or key.to_texts is not None:  # users are hashed, and never named
+                columns[name] = key.to_plain_values(rows[name])
+        period = {PERIOD: rows[PERIOD]} if PERIOD in self.counting.bounded_by else {}
+        return rows.select(**columns, **period)
 
-    def pair_ranks(self, key: bytes, users: Counts, items: Counts) -> Counts:
-        of_user = _hash_distinct(users, lambda some: self._hash_user_numbers(some, key + USER_KEY, PRIME - 1) + 1)
-        of_item = _hash_distinct(items, lambda some: self.hash_item_numbers(some, key + ITEM_KEY, PRIME - 1) + 1)
-        places: Counts = of_user * of_item % PRIME
-        return places
+    def read(self, runner: Runner, values: Values = NOTHING) -> Relation | None:
+        """The relation; None where its rows take more than `memory_limit`."""
+        table = runner.read_arrow(self.expression, memory_limit(), values)
+        if table is None:
+            return None
+        rows, _, hashing = self.rows_of(table)
+        return Relation.from_rows(rows, lambda numbers: self.name_items(hashing, numbers), hashing)
 
-    def hash_item_numbers(self, numbers: Counts, key: bytes, below: int) -> Counts:
-        """A keyed hash of each of these items."""
-        return _hash_below(
-            _hash_texts(self.counting.items.keys, [self.items[one] for one in numbers.tolist()]), key, below
+    def rows_of(self, table: pyarrow.Table) -> tuple[Rows, list[Label], LabelHashing]:
+        """Rows that were sent as numbers, the labels of groups by their numbers, and the hashes of users and items."""
+        found = {name: self._column(table, name) for name in self._keys}
+        counting, (user, users) = self.counting, found[USER]
+        items, item_parts = _combine([found[name][0] for name in counting.items.names])
+        labels = Labels(tuple(found[name][1] for name in counting.items.names), item_parts)
+        periods = _numbers(table[PERIOD]) if PERIOD in table.column_names else None
+        if not counting.groups.names:
+            return Rows(user, items, periods), [], LabelHashing(Labels((users,)), labels)
+        groups, parts = _combine([found[name][0] for name in counting.groups.names])
+        of_groups = Labels(tuple(found[name][1] for name in counting.groups.names), parts)
+        named = [counting.groups.label(values) for values in of_groups.values(np.arange(of_groups.size))]
+        return Rows(user, items, periods, groups), named, LabelHashing(Labels((users,)), labels)
+
+    def name_items(self, hashing: LabelHashing, numbers: Sequence[int]) -> list[Label]:
+        """The labels of items by their numbers."""
+        return [self.counting.items.label(row) for row in hashing.items.values(np.array(numbers, dtype=np.int64))]
+
+    @cached_property
+    def _keys(self) -> dict[str, Key]:
+        """The user first, then the columns of groups and of items."""
+        groups, items = self.counting.groups, self.counting.items
+        return {
+            USER: self.counting.user,
+            **dict(zip((*groups.names, *items.names), (*groups.keys, *items.keys), strict=True)),
+        }
+
+    @cached_property
+    def _known(self) -> dict[str, NumberedColumn]:
+        question = self.counting.question
+        columns = zip(self._keys, (question.user, *question.by, *question.item), strict=True)
+        return {name: self.numbered[column] for name, column in columns if column in self.numbered}
+
+    def _column(self, table: pyarrow.Table, name: str) -> tuple[Counts, Column]:
+        """The numbers of a column, and its values by them."""
+        if name in self._known:
+            return _numbers(table[name]), self._known[name].values
+        there, texts = table.column_names, name + _TEXT
+        return number_column(
+            self._keys[name],
+            table[name if name in there else texts],
+            table[texts] if texts in there else None,
+            in_order=name != USER,
         )
 
-    def _hash_user_numbers(self, numbers: Counts, key: bytes, below: int) -> Counts:
-        return _hash_below(
-            _hash_texts((self.counting.user,), [self.users[one] for one in numbers.tolist()]), key, below
-        )
+
+def number_column(
+    key: Key, column: pyarrow.ChunkedArray, texts: pyarrow.ChunkedArray | None, *, in_order: bool
+) -> tuple[Counts, Column]:
+    """Numbers of the values of a column, where asked for in the order of their labels, and the values by number."""
+    import pyarrow as pa
+
+    column = _with_large_offsets(column)
+    coded = column.dictionary_encode()  # all chunks share one dictionary
+    numbers = np.concatenate(
+        [np.zeros(0, dtype=np.int32), *(np.asarray(chunk.indices.fill_null(0)) for chunk in coded.chunks)]
+    )
+    values = coded.chunk(coded.num_chunks - 1).dictionary if coded.num_chunks else pa.array([], column.type)
+    if in_order:
+        order = _label_order(key, values)
+        place = np.empty(len(order), dtype=np.int32)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        numbers, values = place[numbers], values.take(pa.array(order))
+    if texts is not None:
+        first = np.empty(len(values), dtype=np.int64)
+        first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+        texts = _with_large_offsets(texts).take(pa.array(first))
+    return numbers, Column(key, values, texts)
 
 
-def _number_values(columns: Sequence[Column]) -> tuple[list[Value], Counts]:
-    """Every value once, in order, and for each row the number of its own."""
-    if len(columns) == 1 and columns[0].dtype != object:
-        found, numbers = np.unique(columns[0], return_inverse=True)
-        return found.tolist(), numbers.astype(np.int64)
-    parts = [_plain_values(column) for column in columns]
-    rows = parts[0] if len(parts) == 1 else list(zip(*parts, strict=True))
-    values = sorted(set(rows))
-    number = dict(zip(values, range(len(values)), strict=True))
-    return values, np.fromiter(map(number.__getitem__, rows), dtype=np.int64, count=len(rows))
+def _with_large_offsets(column: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
+    """A column whose texts or bytes may be taken by their places, however many they are."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_string_view(kind) or (pa.types.is_string(kind) and column.nbytes > _SMALL_OFFSETS):
+        return column.cast(pa.large_string())
+    if pa.types.is_binary_view(kind) or (pa.types.is_binary(kind) and column.nbytes > _SMALL_OFFSETS):
+        return column.cast(pa.large_binary())
+    return column
 
 
-def _plain_values(column: Column) -> list[Value]:
-    """Values that can be looked up: bytes come as arrays of them."""
-    return column.tolist() if column.dtype != object else list(map(bytes, column.tolist()))
+def _label_order(key: Key, values: _Values) -> Counts:
+    """The order of values by their labels; decimals come as texts, whose order is another."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type) or pa.types.is_boolean(values.type):
+        order = [label_order(key.label(value)) for value in values.to_pylist()]
+        return np.array(sorted(range(len(order)), key=order.__getitem__), dtype=np.int64)
+    return np.asarray(pc.array_sort_indices(values)).astype(np.int64)
+
+
+def _combine(columns: Sequence[Counts]) -> tuple[Counts, tuple[Counts, ...]]:
+    """Numbers of the rows of several columns, in order, and for each number those of the columns."""
+    if len(columns) == 1:
+        return columns[0], ()
+    rows = columns[0].astype(np.int64)
+    for column in columns[1:]:
+        _, rows = np.unique(rows * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
+    first = np.empty(int(rows.max(initial=-1)) + 1, dtype=np.int64)
+    first[rows[::-1]] = np.arange(len(rows))[::-1]
+    return rows, tuple(column[first] for column in columns)
 
 
 def _hash_distinct(numbers: Counts, hashed: Callable[[Counts], Counts]) -> Counts:
     """A hash for each number, computed once for equal ones."""
-    some, place = np.unique(numbers, return_inverse=True)
-    return hashed(some)[place]
+    there = np.flatnonzero(np.bincount(numbers))
+    found = np.zeros(int(numbers.max(initial=-1)) + 1, dtype=np.int64)
+    found[there] = hashed(there)
+    return found[numbers]
 
 
-def _hash_texts(keys: Sequence[Key], values: Sequence[Value]) -> list[str]:
-    """The texts of users or items, each in one as `keyed_message` writes it after the key."""
-    columns = [values] if len(keys) == 1 else list(zip(*values, strict=True)) or [()] * len(keys)  # no row, no columns
-    *others, last = [
-        key.to_texts(column) for key, column in zip(keys, columns, strict=True) if key.to_texts is not None
-    ]
-    if not others:
-        return last
-    sized = [[f"{len(text)}:{text}" for text in texts] for texts in others]
-    return ["".join(parts) for parts in zip(*sized, last, strict=True)]
+def _numbers(column: pyarrow.ChunkedArray) -> Counts:
+    numbers: Counts = np.asarray(column).astype(np.int64)
+    return numbers
 
 
-def _hash_below(texts: Sequence[str], key: bytes, below: int) -> Counts:
-    """The first 32 bits of the MD5 of the key and a text, below a bound."""
-    begin = hash_digits(key)
-    digests = [hashlib.md5((begin + text).encode(), usedforsecurity=False).digest() for text in texts]
-    first = np.frombuffer(b"".join(digests), dtype=">u4")[::4]
-    hashes: Counts = first.astype(np.int64) % below
-    return hashes
+def _take(values: _Values, numbers: Counts) -> list[Any]:
+    import pyarrow as pa
+
+    found: list[Any] = values.take(pa.array(numbers)).to_pylist()
+    return found

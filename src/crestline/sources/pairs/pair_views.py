@@ -3,8 +3,10 @@
 The sieve asks one statement after the other, and decides from what was released what it asks next. All of them must see
 the same pairs, or somebody who arrives in between would be in one view and not in another:
 
-DuckDB, Spark   one statement stores the distinct pairs: in a temporary table, or as a local checkpoint, whose loss
-                makes a statement fail rather than read the table again
+in this process one statement fetches the rows, and arrays are counted (`fetched`); rows that take more than a public
+                bound are counted in the engine, as below
+with tables     one statement stores the distinct pairs: in a temporary table, or as a local checkpoint (Spark), whose
+                loss makes a statement fail rather than read the table again
 PostgreSQL      one transaction, `repeatable read`
 others          refused: numbers of rows, hashed in this process in place of labels, let one user move the items of all
 """
@@ -23,7 +25,7 @@ from crestline.errors import NotSent, SourceError
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.label_order import Label
 from crestline.histogram.observed_items import ObservedItems
-from crestline.histogram.pairs import CELLS, Counts, PairViews
+from crestline.histogram.relation import CELLS, Counts, PairViews
 from crestline.question import NO_SNAPSHOT
 from crestline.sources.engine.engine_functions import Expression
 from crestline.sources.engine.fetch import Rows
@@ -40,11 +42,23 @@ from crestline.sources.pairs.counting import (
     pairs_by_number,
     rank_threshold,
 )
+from crestline.sources.pairs.fetched import RelationQuery
 
 
 @contextmanager
 def open_pairs(runner: Runner, counting: Counting) -> Iterator[PairViews]:
     """The distinct pairs of a question, in one snapshot that lasts as long as the context."""
+    relation = RelationQuery(counting).read(runner) if runner.has_batches else None
+    if relation is not None:
+        yield relation
+        return
+    with open_engine_pairs(runner, counting) as pairs:
+        yield pairs
+
+
+@contextmanager
+def open_engine_pairs(runner: Runner, counting: Counting) -> Iterator[PairViews]:
+    """The same, counted in the engine."""
     with ExitStack() as held:
         if runner.has_tables:
             yield _store_pairs(runner, counting, held)
@@ -59,23 +73,14 @@ def open_pairs(runner: Runner, counting: Counting) -> Iterator[PairViews]:
 
 def _store_pairs(runner: Runner, counting: Counting, stack: ExitStack) -> EnginePairs:
     """Items as numbers, which every later statement groups and joins faster than texts."""
+
+    def store(expression: Expression) -> Expression:
+        return stack.enter_context(runner.temporary_table(expression))
+
     with runner.temporary_table(counting.pairs) as pairs:
-        listing = stack.enter_context(runner.temporary_table(number_items(counting, pairs)))
-        return stack.enter_context(open_stored_pairs(runner, counting, pairs, listing))
-
-
-@contextmanager
-def open_stored_pairs(
-    runner: Runner, counting: Counting, pairs: Expression, listing: Expression
-) -> Iterator[EnginePairs]:
-    """Pairs and their numbered items that are stored already; the pairs are not needed for longer than this takes."""
-    with ExitStack() as held:
-
-        def store(expression: Expression) -> Expression:
-            return held.enter_context(runner.temporary_table(expression))
-
+        listing = store(number_items(counting, pairs))
         numbers = store(pairs_by_number(counting, pairs, listing))
-        yield EnginePairs(runner, PairCounting(counting, (NUMBER,), listing), numbers, listing, store)
+    return EnginePairs(runner, PairCounting(counting, (NUMBER,), listing), numbers, listing, store)
 
 
 @dataclass(frozen=True)

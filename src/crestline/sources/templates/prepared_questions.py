@@ -1,4 +1,4 @@
-"""What is built for one shape of question, and kept: expressions with places, and tables for its pairs."""
+"""What is built for one shape of question, and kept: expressions with places, and tables for its groups."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from crestline.histogram.histogram_table import HistogramTable
-from crestline.histogram.pairs import PairViews
+from crestline.histogram.relation import Relation
 from crestline.sources.engine.bind_parameters import KEY
 from crestline.sources.engine.cache_owner import cache_owner
 from crestline.sources.engine.engine_functions import Expression
@@ -17,7 +17,7 @@ from crestline.sources.engine.runner import Runner
 from crestline.sources.expression.counting import Counting
 from crestline.sources.groups.counting import GroupCounting
 from crestline.sources.groups.group_histograms import GroupTables, open_prepared_groups
-from crestline.sources.pairs.numbered_in_engine import PairColumn, PairTables, open_numbered_pairs
+from crestline.sources.pairs.fetched import NumberedColumn, RelationQuery
 from crestline.sources.templates.query_template import QueryTemplate
 
 _KEPT = 256
@@ -31,7 +31,7 @@ class PreparedQuestions:
         self,
         runner: Runner,
         built: Callable[[QueryTemplate], Counting],
-        numbered: Mapping[str, PairColumn] | None = None,
+        numbered: Mapping[str, NumberedColumn] | None = None,
     ) -> None:
         import ibis
 
@@ -39,7 +39,9 @@ class PreparedQuestions:
         self._numbered = numbered or {}
         self._countings = lru_cache(_KEPT)(lambda owned: built(owned[1]))
         self._tops = lru_cache(_KEPT)(lambda owned: self._countings(owned).top_counts(KEY))
-        self._tables = lru_cache(_KEPT)(self._build_pair_tables)
+        self._relations = lru_cache(_KEPT)(
+            lambda owned: RelationQuery(self._countings(owned).pairs_by_period(), self._numbered)
+        )
         self._group_tables = lru_cache(_KEPT)(self._build_group_tables)
         self._name = ibis.util.gen_name("crestline")  # letters, digits and underscores
         self._turn = threading.Lock()
@@ -53,14 +55,10 @@ class PreparedQuestions:
         """Its first `k_bar + 1` items, with a place for the key of a release."""
         return self._tops((cache_owner(), shape))
 
-    @contextmanager
-    def pairs(self, shape: QueryTemplate) -> Iterator[PairViews]:
-        """Its distinct pairs, in tables that nobody else uses meanwhile (DuckDB)."""
-        with (
-            self._free_number() as number,
-            open_numbered_pairs(self._tables((cache_owner(), shape), number), shape.values) as views,
-        ):
-            yield views
+    def relation(self, shape: QueryTemplate) -> Relation | None:
+        """Its relation in this process; None where its rows take more memory than they may."""
+        query: RelationQuery = self._relations((cache_owner(), shape))
+        return query.read(self._runner, shape.values)
 
     def group_tops(self, shape: QueryTemplate) -> Expression:
         """The first `k_bar + 1` items of each of its groups, with places for the key of a release."""
@@ -76,13 +74,6 @@ class PreparedQuestions:
 
     def _build_group_tables(self, owned: Owned, number: int) -> GroupTables:
         return GroupTables(GroupCounting(self._countings(owned)), self._runner, f"{self._name}_{number}_groups")
-
-    def _build_pair_tables(self, owned: Owned, number: int) -> PairTables:
-        counting = self._countings(owned)
-        asked = counting.question
-        found = self._numbered.get(asked.item[0]) if len(asked.item) == 1 else None
-        known = found if found is not None and found.user == asked.user else None
-        return PairTables(counting, self._runner, f"{self._name}_{number}", known)
 
     @contextmanager
     def _free_number(self) -> Iterator[int]:

@@ -1,4 +1,7 @@
-"""Rate limits: a bucket of requests for each token, in this process alone (n processes let through n times as much)."""
+"""Rate limits: a bucket for each token, in this process alone (n processes let through n times as much).
+
+What a bucket holds is requests, or seconds of the processor.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Callable
 
 
 class RateLimit:
-    """Each name may make `per_minute` requests a minute, saved up to one minute's worth. `clock` gives seconds."""
+    """Each name may use `per_minute` a minute, saved up to one minute's worth. `clock` gives seconds."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float]) -> None:
         self._full = float(per_minute)
@@ -15,14 +18,22 @@ class RateLimit:
         self._turn = threading.Lock()
         self._buckets: dict[str, tuple[float, float]] = {}
 
-    def wait(self, name: str) -> float:
-        """Take one request; 0 if there was one, else in how many seconds there will be."""
-        now, per_second = self._clock(), self._full / 60
+    def wait(self, name: str, amount: float = 1.0) -> float:
+        """Take an amount; 0 if there was as much, else in how many seconds there will be."""
         with self._turn:
-            left, then = self._buckets.get(name, (self._full, now))
-            left = min(self._full, left + (now - then) * per_second)
-            self._buckets[name] = (left - 1 if left >= 1 else left, now)
-        return 0.0 if left >= 1 else (1 - left) / per_second
+            left = self._left(name)
+            missing = max(0.0, amount - left)
+            self._buckets[name] = (left if missing else left - amount, self._clock())
+        return missing * 60 / self._full
+
+    def take(self, name: str, amount: float) -> None:
+        """Take an amount that was used already, although there may be less."""
+        with self._turn:
+            self._buckets[name] = (self._left(name) - amount, self._clock())
+
+    def _left(self, name: str) -> float:
+        left, then = self._buckets.get(name, (self._full, self._clock()))
+        return min(self._full, left + (self._clock() - then) * self._full / 60)
 
     def with_limit(self, per_minute: int) -> RateLimit:
         """The same where the limit is the same, and otherwise a new one, with full buckets."""

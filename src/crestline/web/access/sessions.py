@@ -11,10 +11,10 @@ from datetime import timedelta
 
 from itsdangerous import BadData
 
+from crestline.access.keys import Keys
+from crestline.access.tokens import Tokens
 from crestline.ledger.entries import Draft, utc_text
 from crestline.ledger.storage.store import Store
-from crestline.web.access.keys import Keys
-from crestline.web.access.tokens import Tokens
 from crestline.web.requests.access_log import AccessLog
 
 HOURS = 8

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
@@ -22,7 +23,7 @@ from starlette.types import Send as AsgiSend
 
 from crestline import __version__
 from crestline.client.http import Response, Service, new_key, read_response
-from crestline.web.mcp.tools import INSTRUCTIONS, LABELS, TOOLS, Body, Send, Tool, call_tool, read_answer
+from crestline.web.mcp.tools import ANSWER, INSTRUCTIONS, LABELS, TOOLS, Body, Send, Tool, run_tool
 from crestline.web.problems import forbidden_problem
 
 if TYPE_CHECKING:
@@ -41,25 +42,27 @@ def build_server(send_for: Callable[[Request | None], Send]) -> Server[object]:
         return types.ListToolsResult(tools=[_tool(name, tool) for name, tool in TOOLS.items()])
 
     async def call(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        found = await call_tool(params.name, params.arguments or {}, send_for(context.request))
-        text = types.TextContent(type="text", text=found.text)
-        return types.CallToolResult(content=[text], structured_content=found.content, is_error=found.content is None)
+        tool = TOOLS.get(params.name)
+        said, body = f"There is no tool {params.name!r}; there are: {', '.join(TOOLS)}.", None
+        if tool is not None:
+            said, body = await run_tool(tool, params.arguments or {}, send_for(context.request))
+        text = types.TextContent(type="text", text=said)
+        return types.CallToolResult(content=[text], structured_content=body, is_error=body is None)
 
     async def list_resources(context: Context, params: object) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=[])
 
     async def list_templates(context: Context, params: object) -> types.ListResourceTemplatesResult:
-        answers = types.ResourceTemplate(
-            name="answer",
-            uri_template=ANSWERS + "{id}",
-            description=f"An answer that was paid for, by its id. {LABELS}",
-            mime_type="application/json",
+        about = f"{ANSWER.description} {LABELS}"
+        template = types.ResourceTemplate(
+            name="answer", uri_template=ANSWERS + "{id}", description=about, mime_type="application/json"
         )
-        return types.ListResourceTemplatesResult(resource_templates=[answers])
+        return types.ListResourceTemplatesResult(resource_templates=[template])
 
     async def read(context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         number = str(params.uri).removeprefix(ANSWERS)
-        text = (await read_answer(int(number[:18]) if number.isdecimal() else 0, send_for(context.request))).text
+        given = {"id": int(number[:18]) if number.isdecimal() else -1}
+        text, _ = await run_tool(ANSWER, given, send_for(context.request))
         shown = types.TextResourceContents(uri=params.uri, text=text, mime_type="application/json")
         return types.ReadResourceResult(contents=[shown])
 
@@ -80,20 +83,13 @@ def build_server(send_for: Callable[[Request | None], Send]) -> Server[object]:
 
 
 def _tool(name: str, tool: Tool) -> types.Tool:
+    """A tool as a client sees it. The same question is paid once, so that calls may be repeated."""
     hints = types.ToolAnnotations(
-        title=tool.title,
-        read_only_hint=not tool.charges,
-        destructive_hint=False,
-        idempotent_hint=True,  # the same question is paid once
-        open_world_hint=False,
+        read_only_hint=not tool.charges, destructive_hint=False, idempotent_hint=True, open_world_hint=False
     )
+    takes, gives = tool.arguments.model_json_schema(), tool.result.model_json_schema()
     return types.Tool(
-        name=name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=tool.arguments.model_json_schema(),
-        output_schema=tool.result.model_json_schema(),
-        annotations=hints,
+        name=name, description=tool.description, input_schema=takes, output_schema=gives, annotations=hints
     )
 
 
@@ -106,20 +102,16 @@ async def serve_stdio(send: Send) -> None:
 
 def send_by_client(service: Service) -> Send:
     """The way to a service elsewhere, through the client, which sends a request again whose answer was lost."""
+    return lambda method, path, body: anyio.to_thread.run_sync(service.send, method, path, body)
+
+
+def send_within(app: ASGIApp, authorization: str) -> Send:
+    """The way to the API of the service in this process, with the permissions of a header."""
 
     async def send(method: str, path: str, body: Body | None) -> Response:
-        return await anyio.to_thread.run_sync(service.send, method, path, body)
-
-    return send
-
-
-def send_within(app: ASGIApp, token: str) -> Send:
-    """The way to the API of the service in this process, with the permissions of a token."""
-
-    async def send(method: str, path: str, body: Body | None) -> Response:
-        headers = {"Authorization": f"Bearer {token}"} | ({"Idempotency-Key": new_key()} if method == "POST" else {})
-        transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=None) as http:  # noqa: S113 -- the service has its own
+        headers = {"Authorization": authorization} | ({"Idempotency-Key": new_key()} if method == "POST" else {})
+        within = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=within, base_url="http://127.0.0.1", timeout=None) as http:  # noqa: S113 -- the service has its own
             found = await http.request(method, path, json=body, headers=headers)
         return read_response(found.status_code, found.content, found.headers.get("retry-after"))
 
@@ -131,39 +123,34 @@ class AgentEndpoint:
 
     def __init__(self, app: FastAPI, hosts: Sequence[str]) -> None:
         names = [*THIS_MACHINE, *hosts]
-        self._app = app
-        self._hosts = TransportSecuritySettings(
+        allowed = TransportSecuritySettings(
             enable_dns_rebinding_protection=True,
             allowed_hosts=[form for name in names for form in (name, f"{name}:*")],
             allowed_origins=[f"https://{name}" for name in hosts],
+        )
+        self._app = app
+        self._server = build_server(lambda request: send_within(app, _authorization(request)))
+        self._open = partial(
+            StreamableHTTPSessionManager, self._server, json_response=True, stateless=True, security_settings=allowed
         )
         self._manager: StreamableHTTPSessionManager | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Answer requests while this context is open."""
-
-        def send_for(request: Request | None) -> Send:
-            return send_within(self._app, "" if request is None else token_of(request.scope))
-
-        server = build_server(send_for)
-        self._manager = StreamableHTTPSessionManager(
-            server, json_response=True, stateless=True, security_settings=self._hosts
-        )
+        self._manager = self._open()
         async with self._manager.run():
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: AsgiSend) -> None:
-        holder = await run_in_threadpool(self._app.state.service.tokens.find_holder, token_of(scope))
-        if holder is None:
+        kind, _, token = _authorization(Request(scope)).partition(" ")
+        found = await run_in_threadpool(self._app.state.service.tokens.find_holder, token.strip())
+        if found is None or kind.lower() != "bearer":
             raise forbidden_problem()
-        scope["state"]["analyst"] = holder[1]
+        scope["state"]["analyst"] = found[1]
         assert self._manager is not None, "requests come while the service runs"
         await self._manager.handle_request(scope, receive, send)
 
 
-def token_of(scope: Scope) -> str:
-    """The bearer token of a request; empty without one."""
-    values = [value.decode("latin-1") for name, value in scope["headers"] if name == b"authorization"]
-    kind, _, token = values[0].partition(" ") if values else ("", "", "")
-    return token.strip() if kind.lower() == "bearer" else ""
+def _authorization(request: Request | None) -> str:
+    return "" if request is None else request.headers.get("authorization", "")

@@ -7,16 +7,15 @@ import secrets
 from typing import TypeAlias, cast
 
 from fastapi import APIRouter, Request
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
+from crestline.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
 from crestline.errors import CrestlineError
 from crestline.question import AUTO, Question, QuestionFields
 from crestline.question_fields import FIELDS, MOST_COLUMNS, Face, QuestionField, ValueKind, fields_of
 from crestline.randomness.entropy import system
 from crestline.sources.expression import where
-from crestline.web.answer_once import QueuedQuestion, answer_from_queue
-from crestline.web.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
+from crestline.web.answer_once import QueuedQuestion, answer_from_queue, run_unpaid
 from crestline.web.pages.ask_view import FormState, ask_page
 from crestline.web.pages.forecast import PER_USER, forecast, offered_mechanisms
 from crestline.web.pages.forecast_view import forecast_section
@@ -54,7 +53,11 @@ async def submit_question(request: Request, name: str, state: CurrentState, call
             )
             return RedirectResponse(f"/answers/{body['id']}", 303)
         guess = _guessed_data(form, dataset)
-        said = forecast_section(await run_in_threadpool(forecast, state, caller, name, question, guess, system()))
+        gone = request.is_disconnected
+        table = await run_unpaid(
+            state, caller, name, lambda: forecast(state, caller, name, question, guess, system()), gone
+        )
+        said = forecast_section(table)
     except (CrestlineError, Problem) as error:
         problem = error if isinstance(error, Problem) else problem_of(error)
         words, status = _refusal(problem), problem.status
@@ -137,7 +140,8 @@ def _guessed_data(form: Form, dataset: DatasetConfig) -> PublicFacts | None:
     if first_value(form, "per_user").strip():
         per_user = _parse_count(form, "per_user", "Items of each user", 10**6)
     shape = first_value(form, "shape") or DEFAULT_SHAPE
-    return PublicFacts(users, dataset.public.items if dataset.public else None, per_user, shape[:200])
+    items = dataset.public.items if dataset.public else None
+    return PublicFacts(users=users, items=items, per_user=per_user, shape=shape[:200])
 
 
 def _parse_count(form: Form, name: str, label: str, most: int) -> int:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from crestline.config import DEFAULT_SHAPE, DatasetConfig
 from crestline.periods.calendar import period_index, period_label
 from crestline.question import AUTO
 from crestline.question_fields import FIELDS, ValueKind
 from crestline.score import Sum
-from crestline.web.config import DEFAULT_SHAPE, DatasetConfig
 from crestline.web.pages.forecast import PER_USER, offered_mechanisms
 from crestline.web.pages.forecast_view import SHAPES
 from crestline.web.pages.parts.html import Html, element, void

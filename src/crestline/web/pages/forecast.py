@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
+from crestline.config import PublicFacts
 from crestline.errors import CrestlineError
 from crestline.histogram.view_kinds import SLOTS
 from crestline.mechanisms.catalogue import CATALOGUE, CatalogueEntry
@@ -18,8 +19,7 @@ from crestline.prepare.auto_rules import BOUNDED, FEW_ITEMS, KNOWN_CONTRIBUTION,
 from crestline.price.price import Price
 from crestline.question import Question
 from crestline.randomness.entropy import Entropy
-from crestline.web.config import PublicFacts
-from crestline.web.permissions import Caller, prepare_permitted, visible_price
+from crestline.web.permissions import Caller, prepare_checked, visible_price
 from crestline.web.service_state import ServiceState
 
 # Those that `auto` takes for an unknown domain. The others are slower to account for than a page may take.
@@ -79,7 +79,7 @@ def forecast(
     served = caller.dataset(state, name)
 
     def prepare(asked: Question) -> Prepared:
-        return prepare_permitted(served, caller, asked, state.config.limits)
+        return prepare_checked(served, caller, asked, state.config.limits)
 
     ready = prepare(question)
     cost, complete = visible_price(state, caller, served, ready)

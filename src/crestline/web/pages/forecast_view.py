@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from crestline.config import DEFAULT_SHAPE
 from crestline.plan.forecast import Estimate
-from crestline.web.config import DEFAULT_SHAPE
 from crestline.web.pages.forecast import PER_USER, ForecastLine, ForecastTable
 from crestline.web.pages.parts.html import Html, element, join_html, table
 from crestline.web.pages.parts.layout import alert_box, amount_html, capitalize_first, definition_list

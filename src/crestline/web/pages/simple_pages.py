@@ -7,12 +7,12 @@ from urllib.parse import quote
 
 from crestline.answer.answer import Answer
 from crestline.answer.tabular import columns
+from crestline.config import DatasetConfig
 from crestline.ledger.report import fraction_used
 from crestline.ledger.storage.rows import Account
 from crestline.mechanisms.catalogue import CatalogueEntry
 from crestline.prepare.auto_rules import BOUNDED_CHARGED, MANY_ITEMS, WITH_LEDGER, auto_mechanism_names
 from crestline.question import Question
-from crestline.web.config import DatasetConfig
 from crestline.web.pages.forecast import reason_not_offered
 from crestline.web.pages.groups_view import groups_section, has_many_groups
 from crestline.web.pages.history.budget_view import remaining_text, title

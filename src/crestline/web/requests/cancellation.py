@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Literal, TypeAlias
 
 from crestline.web.problems import Problem
@@ -70,21 +69,6 @@ class Tickets:
         """How far a question has come, as far as this process knows."""
         ticket = self._open.get((who, key))
         return "unknown" if ticket is None else ticket.step
-
-
-_current: ContextVar[Ticket | None] = ContextVar("ticket", default=None)
-
-
-def set_current_ticket(ticket: Ticket) -> None:
-    """From here on this task, and the threads that it starts, answer the question of this ticket."""
-    _current.set(ticket)
-
-
-def may_be_charged() -> None:
-    """Called by whoever is about to charge for the question that this thread answers."""
-    ticket = _current.get()
-    if ticket is not None:
-        ticket.charge()
 
 
 def asker_gone_problem() -> Problem:

@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
+from crestline.deadline import seconds_left
 from crestline.web.problems import Problem
-from crestline.web.requests.cancellation import Ticket, set_current_ticket
+from crestline.web.requests.cancellation import Ticket
 from crestline.web.requests.cancellation import asker_gone_problem as asker_gone
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class QuestionQueue:
         import anyio.to_thread
 
         threads = self._thread_limiter()
-        with self._place(), anyio.move_on_after(self._seconds) as waiting:
+        with self._place(), anyio.move_on_after(seconds_left(self._seconds)) as waiting:
             await threads.acquire_on_behalf_of(waiting)
         if waiting.cancelled_caught:
             raise busy_problem("This data set was busy for too long.")
@@ -101,7 +102,6 @@ class QuestionQueue:
             if self._closed:
                 raise _closing_problem()
             ticket.begun = True
-            set_current_ticket(ticket)
             return await anyio.to_thread.run_sync(question, limiter=anyio.CapacityLimiter(1))
         finally:
             threads.release_on_behalf_of(waiting)

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from crestline.config import load_config
 from crestline.question import Question, QuestionFields
 from crestline.web.access.callers import caller_by_token
-from crestline.web.answer_once import answer_once
+from crestline.web.answer_once import QueuedQuestion, answer_once
 from crestline.web.problems import Problem
+from crestline.web.requests.cancellation import Ticket
 from crestline.web.service_state import ServiceState, open_state
-from crestline.web.settings.reader import load_config
 from tests.web.processes import serving
 
 ANALYSTS = ("ann", "bob", "cyd", "dan", "eve")
@@ -109,4 +110,4 @@ def _ask(state: ServiceState, token: str, number: int) -> None:
     # To choose a mechanism takes a search, which is not what these pages are about.
     question = Question.from_fields({**asked, "mechanism": "LimitedDomainGauss", "epsilon": "0.9", "delta": "1e-7"})
     with suppress(Problem):  # a refusal is a part of the past, too
-        answer_once(state, caller_by_token(state, token), "loans", question, f"past-{number}")
+        answer_once(state, QueuedQuestion(caller_by_token(state, token), "loans", question, f"past-{number}"), Ticket())

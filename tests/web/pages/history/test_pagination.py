@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import Connection, event
 from sqlalchemy.engine import Engine
 
+from crestline.ledger.receipt import utc_now
 from crestline.ledger.storage.store import Store
 from crestline.web.pages.history.pagination import HistoryReader
-from crestline.web.utc_clock import utc_now
 
 Sent = list[tuple[str, Any]]
 

@@ -21,7 +21,11 @@ from crestline.sources.engine.dialects.functions import (
 )
 
 if TYPE_CHECKING:
+    import pyarrow
     from ibis.expr.datatypes import DataType
+
+    from crestline.sources.engine.bind_parameters import Values
+    from crestline.sources.engine.statements import Statement
 
 _TEXT, _BYTES = "string", "binary"
 _MICROSECONDS, _NANOSECONDS = 6, 9
@@ -134,6 +138,14 @@ def _fetch_rows(engine: Engine, expression: Expression) -> Rows:
     return table_rows(_run_statement(engine, expression).to_arrow_table())
 
 
+def _record_batches(
+    engine: Engine, expression: Expression, statement: Statement | None, values: Values
+) -> pyarrow.RecordBatchReader:
+    import pyarrow
+
+    return pyarrow.RecordBatchReader.from_stream(_run_statement(engine, expression))
+
+
 def _store_rows(engine: Engine, expression: Expression) -> Expression:
     import ibis
     import pyarrow
@@ -162,6 +174,7 @@ DATAFUSION = Dialect(
     in_utc=_in_utc,
     representable=_representable,
     fetch_rows=_fetch_rows,
+    record_batches=_record_batches,
     ping=None,
     temp_tables=TempTables(_store_rows, _drop_table),
 )

@@ -17,7 +17,6 @@ from crestline.sources.engine.dialects.functions import Expression, Function, ca
 if TYPE_CHECKING:
     import pyarrow
     from ibis.expr.datatypes import DataType
-    from numpy.typing import NDArray
 
     from crestline.sources.engine.bind_parameters import Values
     from crestline.sources.engine.statements import Statement
@@ -132,18 +131,19 @@ class PreparedStatements:
 
 @dataclass(frozen=True)
 class ArrayTransfer:
-    """How an engine in this process hands whole numbers over, and keeps rows in tables whose names are given.
+    """How an engine keeps rows in tables whose names are given.
 
     table     the table of a name, with the columns of an expression; it need not be there yet
     stored    store the rows of a statement under a name (letters, digits, underscores), and say how many they are
     dropped   drop tables, as far as they are there
-    columns   the columns of a statement without nulls: whole numbers, or bytes
     """
 
     table: Callable[[Engine, str, Expression], Expression]
     store_rows: Callable[[Engine, str, Statement, Values], int]
     drop_tables: Callable[[Engine, Sequence[str]], None]
-    columns: Callable[[Engine, Statement, Values], list[NDArray[Any]]]
+
+
+RecordBatches: TypeAlias = "Callable[[Engine, Expression, Statement | None, Values], pyarrow.RecordBatchReader]"
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,9 @@ class Dialect:
     fetched          the rows of an expression as Python values
     batched          the same, so many at a time, within `read_transaction`; None: all at once
     binding          how statements are run again with other values; None: each is written anew
-    arrays           how pairs are brought into this process as numbers; None: they are counted in the engine
+    arrays           how rows are kept under given names; None: they are not
+    record_batches   the rows of an expression as Arrow batches, some at a time, by its statement where that was written
+                     before; None: the engine is not in this process, and pairs are counted in it
     pinged           fails where the connection is lost; None: the engine is in this process
     reading          a transaction that only reads, sees one state of the tables and gives statements up in time
     interrupting     how to interrupt what this thread runs; None: we cannot
@@ -233,6 +235,7 @@ class Dialect:
     fetch_batches: Callable[[Engine, Expression, int], Generator[Rows, None, None]] | None = None
     prepared_statements: PreparedStatements | None = None
     array_transfer: ArrayTransfer | None = None
+    record_batches: RecordBatches | None = None
     ping: Callable[[Engine], None] | None = ping_engine
     read_transaction: Callable[[Engine, float], AbstractContextManager[None]] = no_transaction
     interrupt_handle: Callable[[Engine], AbstractContextManager[Interrupt | None]] = without_interrupt

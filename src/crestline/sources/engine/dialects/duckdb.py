@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from crestline.sources.engine.connection import Engine
 from crestline.sources.engine.dialects.dialect import (
@@ -24,11 +22,14 @@ from crestline.sources.engine.dialects.dialect import (
 from crestline.sources.engine.dialects.functions import Expression, engine_function, hex_digits, identity, try_cast
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from crestline.sources.engine.bind_parameters import Values
     from crestline.sources.engine.statements import Statement
 
 EMBEDDED = "embedded"
 _MICROSECONDS, _NANOSECONDS = 6, 9
+_BATCH = 1 << 17  # rows of a batch
 
 
 def try_else_null(value: Expression) -> Expression:
@@ -103,8 +104,11 @@ def _run_prepared(engine: Engine, expression: Expression, statement: Statement, 
     return table_rows(expression.__pyarrow_result__(found, data_mapper=DuckDBPyArrowData))
 
 
-def _columns(engine: Engine, statement: Statement, values: Values) -> list[NDArray[Any]]:
-    return list(engine.con.execute(statement.text, statement.parameter_values(values)).fetchnumpy().values())
+def _record_batches(
+    engine: Engine, expression: Expression, statement: Statement | None, values: Values
+) -> pyarrow.RecordBatchReader:
+    assert statement is not None, "statements are prepared"
+    return engine.con.sql(statement.text, params=statement.parameter_values(values) or None).to_arrow_reader(_BATCH)
 
 
 def _temp_table(engine: Engine, name: str, expression: Expression) -> Expression:
@@ -158,7 +162,8 @@ DUCKDB = Dialect(
     nanoseconds=True,
     fetch_rows=_fetch_rows,
     prepared_statements=PreparedStatements(_run_prepared, numbered_parameters=True),
-    array_transfer=ArrayTransfer(_temp_table, _store_rows_as, _drop_tables, _columns),
+    array_transfer=ArrayTransfer(_temp_table, _store_rows_as, _drop_tables),
+    record_batches=_record_batches,
     ping=None,
     interrupt_handle=interrupt_handle,
     temp_tables=TempTables(_store_rows, _drop_table),

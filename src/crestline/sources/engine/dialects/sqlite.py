@@ -5,6 +5,7 @@ Types come from the table's definition, never from a row.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from crestline.errors import QuestionError
@@ -33,6 +34,11 @@ from crestline.sources.engine.dialects.sqlite_values import (
 if TYPE_CHECKING:
     import pyarrow
     from ibis.expr.datatypes import DataType
+
+    from crestline.sources.engine.bind_parameters import Values
+    from crestline.sources.engine.statements import Statement
+
+_BATCH = 1 << 15  # rows of a batch
 
 
 def _prepare_connection(engine: Engine) -> None:
@@ -128,6 +134,28 @@ def _fetch_rows(engine: Engine, expression: Expression) -> Rows:
     return [tuple(v if v is None or way is None else way(v) for v, way in zip(row, ways, strict=True)) for row in rows]
 
 
+def _record_batches(
+    engine: Engine, expression: Expression, statement: Statement | None, values: Values
+) -> pyarrow.RecordBatchReader:
+    """Built of Python values, some rows at a time. Nothing else asks the connection meanwhile."""
+    import pyarrow
+
+    engine._run_pre_execute_hooks(expression)
+    cursor, schema = engine.con.execute(_compile_statement(engine, expression)), expression.schema()
+    arrow, ways = schema.to_pyarrow(), [value_converter(kind) for kind in schema.types]
+
+    def batches() -> Iterator[pyarrow.RecordBatch]:
+        while rows := cursor.fetchmany(_BATCH):
+            columns = [
+                values if way is None else list(map(way, values))
+                for values, way in zip(zip(*rows, strict=True), ways, strict=True)
+            ]
+            arrays = [pyarrow.array(column, kind) for column, kind in zip(columns, arrow.types, strict=True)]
+            yield pyarrow.RecordBatch.from_arrays(arrays, schema=arrow)
+
+    return pyarrow.RecordBatchReader.from_batches(arrow, batches())
+
+
 def _store_rows(engine: Engine, expression: Expression) -> Expression:
     """A temporary table, which also a read-only connection may have."""
     import ibis
@@ -162,6 +190,7 @@ SQLITE = Dialect(
     check_given_table=_check_given_table,
     inline_table=_inline_table,
     fetch_rows=_fetch_rows,
+    record_batches=_record_batches,
     ping=None,
     interrupt_handle=interrupt_handle,
     temp_tables=TempTables(_store_rows, _drop_table),

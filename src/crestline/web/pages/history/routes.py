@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
+from crestline.ledger.receipt import utc_now
 from crestline.ledger.storage.rows import Account
 from crestline.web.pages.forms import CurrentState, SignedIn, page_response
 from crestline.web.pages.history.budget_view import budget_page
@@ -28,7 +29,6 @@ from crestline.web.pages.history.spending import (
 from crestline.web.pages.parts.layout import section
 from crestline.web.permissions import Caller
 from crestline.web.service_state import ServiceState
-from crestline.web.utc_clock import utc_now
 
 LINES = 50  # of the history, on one page
 STEPS = 80  # entries of the ledger for a picture

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from crestline.access.tokens import Token
+from crestline.config import AnalystConfig, Config, DatasetConfig
 from crestline.ledger.entries import utc_text
 from crestline.ledger.report import fraction_used
 from crestline.ledger.storage.rows import Account
-from crestline.web.access.tokens import Token
-from crestline.web.config import AnalystConfig, Config, DatasetConfig
 from crestline.web.pages.history.budget_view import remaining_text
 from crestline.web.pages.parts.html import Html, element, join_html, table, void
 from crestline.web.pages.parts.layout import note_box, section, time_html

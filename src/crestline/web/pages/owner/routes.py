@@ -5,15 +5,15 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.responses import RedirectResponse, Response
 
+from crestline.access.expiry import expiry_time
 from crestline.errors import ParameterError
-from crestline.web.access.expiry import expiry_time
+from crestline.ledger.receipt import utc_now
 from crestline.web.pages.forms import CurrentState, Fields, SignedInOwner, first_value, page_response
 from crestline.web.pages.owner.owner_page import new_token_page, owner_page
 from crestline.web.pages.parts.layout import capitalize_first
 from crestline.web.permissions import Caller
 from crestline.web.problems import Problem
 from crestline.web.service_state import ServiceState
-from crestline.web.utc_clock import utc_now
 
 owner_pages = APIRouter(include_in_schema=False)
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from fastapi import APIRouter
 from fastapi.responses import Response
 
+from crestline.config import ReportConfig
 from crestline.randomness.entropy import system
 from crestline.reports.report import ReportRun, run_report
 from crestline.reports.tabular import column_names, rows
-from crestline.web.config import ReportConfig
 from crestline.web.pages.forms import CurrentState, SignedIn, page_response
 from crestline.web.pages.parts.html import Html, element, join_html, table, void
 from crestline.web.pages.parts.layout import section

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crestline.histogram.pair_table import LabelHashes, PairColumns, PairTable
-from crestline.histogram.pairs import Counts, Pairs
+from crestline.histogram.relation import Counts, GroupedRelation, Relation, Rows, SplitMixHashing
 from crestline.mechanisms.observed.weights import gaussian_weights
 
 KEY = bytes(range(32))
@@ -20,12 +19,12 @@ triples = st.sets(
 )
 
 
-def made(found: list[tuple[int, int, int]], users: Counts, items: Counts) -> PairTable:
+def made(found: list[tuple[int, int, int]], users: Counts, items: Counts) -> GroupedRelation:
     which, user, item = np.array(found, dtype=np.int64).reshape(-1, 3).T
-    return PairTable.from_pairs(LABELS, PairColumns(which, user, item), LabelHashes(users, items))
+    return GroupedRelation.from_rows(LABELS, Rows(user, item, groups=which), SplitMixHashing(users, items))
 
 
-def views(pairs: Pairs) -> list[object]:
+def views(pairs: Relation) -> list[object]:
     """Everything that may be looked at; two items of a user are kept, and a round is over four buckets."""
     observed = pairs.observed_items(KEY, WEIGHTS)
     alive = pairs.pairs_in_buckets(KEY, np.array([True, False, True, False])).observed_items(KEY, WEIGHTS)
@@ -45,7 +44,7 @@ def test_each_group_has_the_views_of_its_own_pairs(found: set[tuple[int, int, in
     assert len(table) == 4
     for place, pairs in enumerate(table.histograms()):
         own = np.array([(user, item) for which, user, item in found if which == place], dtype=np.int64).reshape(-1, 2)
-        assert views(pairs) == views(Pairs(own[:, 0], own[:, 1]))
+        assert views(pairs) == views(Relation(own[:, 0], own[:, 1]))
 
 
 @pytest.mark.long
@@ -65,4 +64,4 @@ def test_views_do_not_depend_on_the_numbers_of_users_and_items(found: set[tuple[
 
 
 def test_nothing_private_is_shown() -> None:
-    assert str(made([(0, 1, 2)], np.arange(USERS), np.arange(ITEMS))) == "PairTable()"
+    assert str(made([(0, 1, 2)], np.arange(USERS), np.arange(ITEMS))) == "GroupedRelation()"

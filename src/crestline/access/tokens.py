@@ -15,10 +15,10 @@ from datetime import datetime
 
 from itsdangerous import BadData
 
+from crestline.access.keys import Keys
 from crestline.errors import ParameterError
 from crestline.ledger.entries import UNREADABLE, Draft, Entry, entry_hash, utc_text
 from crestline.ledger.storage.store import Store
-from crestline.web.access.keys import Keys
 
 _SHAPE = re.compile(r"cl_([a-z2-7]{13})_([A-Za-z0-9_.-]{1,2000})", re.ASCII)
 

@@ -11,13 +11,11 @@ import pytest
 
 from crestline.histogram.label_order import Label
 from crestline.histogram.observed_items import ObservedItems
-from crestline.histogram.pairs import PairViews
+from crestline.histogram.relation import PairViews, Relation
 from crestline.histogram.view_kinds import PAIRS
 from crestline.mechanisms.observed.weights import gaussian_weights
 from crestline.question import Question
 from crestline.sources import Source, open_source
-from crestline.sources.pairs import numbered_in_engine
-from crestline.sources.pairs.fetched import FetchedPairs
 from crestline.sources.pairs.pair_views import EnginePairs
 
 KEYS = [bytes([number]) * 32 for number in range(3)]
@@ -82,15 +80,12 @@ def test_every_view_is_the_same_in_this_process_and_in_the_engine(
 ) -> None:
     asked = Question(k=1, k_bar=1, **options)
     with source(kind).reading(asked, KEYS[0], PAIRS) as reading:
-        assert isinstance(reading.histogram, FetchedPairs)
+        assert isinstance(reading.histogram, Relation)
         here = seen(reading.histogram)
-    monkeypatch.setattr(numbered_in_engine, "FEW", -1)
+    monkeypatch.setenv("CRESTLINE_MEMORY", "1")
     with source(kind).reading(asked, KEYS[0], PAIRS) as reading:
-        assert isinstance(reading.histogram, numbered_in_engine.StoredPairs)
-        assert seen(reading.histogram) == here
-    monkeypatch.setattr(numbered_in_engine, "MOST_PAIRS", -1)
-    with source(kind).reading(asked, KEYS[0], PAIRS) as reading:
-        assert isinstance(reading.histogram, EnginePairs)
+        nothing = here[0] == 0  # no row takes no memory
+        assert isinstance(reading.histogram, Relation if nothing else EnginePairs)
         assert seen(reading.histogram) == here
 
 
@@ -114,7 +109,7 @@ def test_text_that_is_no_utf_8_has_one_hash_however_many_pairs_there_are(
     asked = Question(k=1, k_bar=1, item=item)
     with open_source(no_text()).reading(asked, KEYS[0], PAIRS) as reading:
         few = seen(reading.histogram)  # type: ignore[arg-type] # pairs were asked for
-    monkeypatch.setattr(numbered_in_engine, "FEW", -1)
+    monkeypatch.setenv("CRESTLINE_MEMORY", "1")
     with open_source(no_text()).reading(asked, KEYS[0], PAIRS) as reading:
         assert seen(reading.histogram) == few  # type: ignore[arg-type] # pairs were asked for
 

@@ -1,4 +1,4 @@
-"""Pairs in memory: every view against plain Python, and what one user can change of each."""
+"""The relation in this process: every view against plain Python, and what one user can change of each."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crestline.histogram.pairs import CELLS, Pairs, SplitMixHashing, cell_of_count
-from crestline.histogram.period_pairs import PeriodPairs
+from crestline.histogram.relation import CELLS, Relation, Rows, SplitMixHashing, cell_of_count
 from crestline.mechanisms.observed.weights import UNIT, gaussian_weights
 
 pytestmark = pytest.mark.long
@@ -20,8 +19,8 @@ KEY = bytes(range(32))
 pairs = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 12)), max_size=60)
 
 
-def made(rows: list[tuple[int, int]]) -> Pairs:
-    return Pairs(np.array([u for u, _ in rows], dtype=np.int64), np.array([i for _, i in rows], dtype=np.int64))
+def made(rows: list[tuple[int, int]]) -> Relation:
+    return Relation(np.array([u for u, _ in rows], dtype=np.int64), np.array([i for _, i in rows], dtype=np.int64))
 
 
 @given(pairs)
@@ -53,7 +52,7 @@ def test_users_add_one_weight_to_each_of_their_different_buckets(rows: list[tupl
     assert view.bucket_loads(KEY, buckets, weights).tolist() == wanted
 
 
-def _alive(every: Pairs, bucket: int, buckets: int) -> list[int]:
+def _alive(every: Relation, bucket: int, buckets: int) -> list[int]:
     """Which items of one user lie in a bucket, found through the views alone."""
     kept = np.arange(buckets) == bucket
     items = every.pairs_in_buckets(KEY, kept).observed_items(KEY, np.full(13, UNIT))
@@ -93,11 +92,11 @@ def test_above_a_floor_only_items_with_that_number_of_users_are_observed(
 def test_over_several_periods_a_user_counts_once_for_a_floor(rows: list[tuple[int, int, int]], floor: int) -> None:
     user, period, item = np.array(sorted(set(rows)), dtype=np.int64).reshape(-1, 3).T
     hashing = SplitMixHashing(np.arange(5), np.arange(4))
-    over = PeriodPairs.from_periods((user, period), item, lambda numbers: [*numbers], hashing).with_floor(floor)
+    over = Relation.from_rows(Rows(user, item, period), list, hashing, floor)
     found = over.observed_items(KEY, gaussian_weights(1, 4))
     once = Counter(item for _, item in {(user, item) for user, _, item in rows})
     assert {found.name(rank) for rank in range(found.size)} == {item for item, many in once.items() if many >= floor}
-    every = PeriodPairs.from_periods((user, period), item, lambda numbers: [*numbers], hashing)
+    every = Relation.from_rows(Rows(user, item, period), list, hashing)
     whole = every.observed_items(KEY, gaussian_weights(1, 4))
     scores = {whole.name(rank): whole.score_of(rank) for rank in range(whole.size)}
     for rank in range(found.size):

@@ -1,0 +1,1 @@
+"""Who may ask the service: the key that signs tokens, tokens, and when they end."""

@@ -1,1 +1,0 @@
-"""The file of the service: TOML, read and checked."""
