@@ -186,6 +186,16 @@ def largest_within(
     return _search_within(total, budget, found or start, digits, slope)[0]
 
 
+def guess_root(
+    total: Callable[[Fraction], Fraction], budget: Fraction, start: Fraction, digits: int = 12
+) -> Fraction | None:
+    """`largest_within` for a guess, so that `total` need not be a bound; None where it cannot be computed."""
+    try:
+        return _search_within(total, budget, start, digits, 1.0)[0]
+    except ArithmeticError:
+        return None
+
+
 _TURNS = 100  # after which a search returns the best number so far
 _FARTHEST = 3.0  # longest step, in logarithms
 _SLOPES = (0.2, 5.0)  # of logarithms; composition is nearly a straight line of slope one
@@ -211,6 +221,8 @@ def _search_within(
     good, probe, tolerance = Fraction(0), round_down(start, digits + 3), 10.0**-digits
     low, high, before, slow = -math.inf, math.inf, (math.nan, math.nan), 0
     for _ in range(_TURNS):
+        if not _TINY < probe < 1 / _TINY:
+            break
         place, reached, width = math.log(probe), total(probe), high - low
         excess = _log_ratio(reached, budget) + tolerance / 2  # zero in the middle of the totals that are close enough
         if reached <= budget:
@@ -232,4 +244,7 @@ def _search_within(
 
 def _log_ratio(value: Fraction, budget: Fraction) -> float:
     """Logarithm of `value / budget`; minus infinity at zero."""
-    return math.log(value / budget) if value > 0 else -math.inf
+    if value <= 0:
+        return -math.inf
+    ratio = value / budget  # which may be beyond the range of a float
+    return math.log(ratio.numerator) - math.log(ratio.denominator)

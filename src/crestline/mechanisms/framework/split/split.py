@@ -122,7 +122,7 @@ def largest_mu(epsilon: float, slack: float, test: ExponentialTest) -> float:
         return max(_two_point_delta(mu, epsilon, above, below), _two_point_delta(mu, epsilon, below, above))
 
     highest = 2 * math.sqrt(epsilon) + epsilon + 1  # the upper end of a search
-    return bisect_floats(lambda mu: delta_needed(mu) > slack, 0.0, highest, turns=24)[0]
+    return bisect_floats(lambda mu: delta_needed(mu) > slack, 0.0, highest, turns=40)[0]
 
 
 def _two_point_delta(mu: float, epsilon: float, above: float, below: float) -> float:
