@@ -7,18 +7,22 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 import crestline as cl
 from crestline.cli.plan import plan
 from crestline.cli.price import price
 from crestline.cli.top import top
 from crestline.client.remote import RemoteDataset
+from crestline.errors import ParameterError
+from crestline.exact_numbers import MOST_NAMED
 from crestline.periods.calendar import Calendar, Periods
 from crestline.price.batch import ARGUMENTS, parse_question
 from crestline.question import Question, QuestionFields
 from crestline.question_fields import FIELDS, Face, ValueKind
 from crestline.score import Sum
 from crestline.session import Dataset
+from crestline.sql_questions.statement import SqlOptions
 from crestline.web.api.schemas import TopRequest
 from crestline.web.mcp.tools import TOOLS
 
@@ -52,6 +56,19 @@ def test_every_field_is_offered_or_left_out_for_a_reason(face: str | Face) -> No
     assert all(left_out.values())
 
 
+def test_all_items_are_as_many_as_the_limit_says() -> None:
+    every = Question.from_fields({"k": "all"})
+    assert every == Question(k=MOST_NAMED) == parse_question({"k": "all"}).question
+    assert every.words().startswith("As many as can be named, at most 1,000, of the values of ")
+    assert TopRequest.model_validate({"k": "all", "item": "title"}).k == "all"
+    assert Question(k=MOST_NAMED - 1).words().startswith("The 999 values of ")
+    for name in ("k_bar", "contribution"):
+        with pytest.raises(ParameterError, match=name):
+            parse_question({"k": 1, name: "all"})
+        with pytest.raises(ValidationError):
+            TopRequest.model_validate({"k": 1, "item": "title", name: "all"})
+
+
 @pytest.mark.parametrize("face", OF_THE_SERVICE)
 def test_a_tool_takes_what_the_service_takes(face: str) -> None:
     assert OF_THE_SERVICE[face] - {"dataset"} == OFFERED[Face.HTTP]
@@ -59,8 +76,8 @@ def test_a_tool_takes_what_the_service_takes(face: str) -> None:
 
 def test_sql_takes_the_same_on_every_face_of_a_data_set() -> None:
     local, remote = (set(inspect.signature(kind.sql).parameters) for kind in (Dataset, RemoteDataset))
-    assert remote - {"clip"} <= local
-    assert set(TOOLS["sql"].arguments.model_fields) == {"dataset", "sql", "parameters", "clip"}
+    assert local - remote == {"analyst"}
+    assert set(TOOLS["sql"].arguments.model_fields) == {"dataset", "sql", "parameters", *SqlOptions.__annotations__}
 
 
 @pytest.mark.parametrize("name", [row.name for row in FIELDS.values() if row.kind is ValueKind.COUNT])

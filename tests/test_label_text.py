@@ -14,6 +14,7 @@ import pytest
 from crestline.answer.answer import Answer
 from crestline.answer.encoding import to_json
 from crestline.answer.plot import items_chart, label_on_one_line
+from crestline.charts.drawing import ranking
 from crestline.cli.output import Format, print_rows
 from crestline.cli.top import print_answer
 from crestline.label_text import csv_cell, json_text, label_text, printable_text
@@ -23,8 +24,7 @@ from crestline.reports.publish import page
 from crestline.reports.report import Edition, Report, ReportRun
 from crestline.reports.tabular import to_csv
 from crestline.reports.tabular import to_json as report_json
-from crestline.web.pages.parts.chart import answer_chart
-from crestline.web.pages.parts.html import table
+from crestline.web.pages.answers import bars_of
 from tests.answer.made import made
 
 STEERING = (
@@ -81,8 +81,7 @@ FACES: dict[str, Callable[[], str]] = {
     "JSON of a report": lambda: report_json(run_of_report()),
     "SVG of a report": lambda: run_of_report().svg(),
     "page of a report": report_page,
-    "chart of the dashboard": lambda: str(answer_chart(answer())),
-    "table of the dashboard": lambda: str(table("t", ["=a\x1b", "b"], [(one, one) for one in EVERY])),
+    "chart of the dashboard": lambda: ranking(bars_of(answer()), "users"),
     "picture": lambda: "".join(map(label_on_one_line, EVERY)),
 }
 
@@ -138,7 +137,7 @@ def test_json_is_read_back_as_it_was() -> None:
 @pytest.mark.parametrize("face", ["SVG of a report", "chart of the dashboard"])
 def test_no_label_ends_an_element(face: str) -> None:
     ET.fromstring(FACES[face]())
-    for name in ("notebook", "page of a report", "table of the dashboard", face):
+    for name in ("notebook", "page of a report", face):
         assert not any(f"<{word}" in FACES[name]() for word in ("script", "img"))
 
 

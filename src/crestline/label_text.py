@@ -6,7 +6,6 @@ spreadsheet, or end an element of a page. Only Arrow, pandas, Polars and `Answer
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -58,6 +57,8 @@ class HasShortRepr:
 
 def write_csv(file: SupportsWrite[str], heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Write a header and rows as CSV, by `csv_cell`."""
+    import csv
+
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(map(csv_cell, heads))
     writer.writerows(map(csv_cell, row) for row in rows)

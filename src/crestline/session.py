@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
+from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
 from crestline.answer.answer import Answer
 from crestline.answer_key import Identity, check_version, find_stored
 from crestline.ask import ask, create_charging
 from crestline.errors import ParameterError, QuestionError
-from crestline.exact_numbers import Exact, whole_number, with_typed_dict_signature
+from crestline.exact_numbers import whole_number, with_typed_dict_signature
 from crestline.label_text import HasShortRepr, html_text
 from crestline.ledger.budget import Budget
 from crestline.ledger.budget_fractions import Remaining
@@ -25,6 +25,7 @@ from crestline.sources import Source, open_source
 from crestline.sources.files.s3 import S3
 from crestline.sources.open import needs_table
 from crestline.sources.pool import Pool
+from crestline.sql_questions.statement import SqlOptions
 from crestline.words import LONGEST_DESCRIPTION, LONGEST_TITLE, NO_WORDS, Words, check_text
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from crestline.sql_questions.result import SqlResult
     from crestline.sql_questions.statement import Parameter
 
+_SHOWN_PERIODS = 12
 _RECENT = 20  # entries of a ledger that are searched for the last answer
 Address = str | os.PathLike[str]
 
@@ -56,7 +58,7 @@ def top_k(
         source: Path or glob (Parquet, CSV, JSON lines), database URL, Ibis, pandas, Polars or Arrow table, address in a
             store (`S3` adds its endpoint and credentials), or `Histogram`.
         table: Table to ask, with a database URL.
-        k: Number of items wanted.
+        k: Number of items wanted, or "all": as many as can be named, at most 1,000.
         user, item: Columns of the user, whose presence is hidden, and of the item (one or several).
         epsilon, delta: Total of this answer; with a ledger they may be left out, and are then the usual share of its
             budget (see `Dataset.top`).
@@ -117,21 +119,6 @@ class DatasetTexts(TypedDict, total=False):
     words: Mapping[str, object] | None
 
 
-class SqlOptions(TypedDict, total=False):
-    """Arguments of a question that a SQL text does not state."""
-
-    epsilon: Exact | None
-    delta: Exact | None
-    clip: int | None
-    contribution: int | None
-    mechanism: str
-    period: str | None
-    since: str | None
-    until: str | None
-    last: int | None
-    open: bool
-
-
 class SqlCallOptions(SqlOptions, total=False):
     """The same, and arguments of `top_k` that no question states."""
 
@@ -174,28 +161,16 @@ def sql(
     """
     from crestline.sql_questions.reader import SqlTable
     from crestline.sql_questions.result import answer_result, known_result
-    from crestline.sql_questions.statement import Kind, read_statement
+    from crestline.sql_questions.statement import Kind, join_options, read_statement
 
     statement = read_statement(text, SqlTable(user, table), parameters=parameters)
     if statement.kind is Kind.NOTHING:
         return known_result(statement)
     if statement.kind is Kind.PRICE:
         raise QuestionError("EXPLAIN shows a price, and a price is that of a ledger: connect(…).dataset(…).sql(…)")
-    fields = _join_options(statement.fields, {**options, "user": user})
+    fields = join_options(statement.fields, {**options, "user": user})
     answer = top_k(data, table=table, ledger=ledger, **fields)
     return answer_result(statement, answer)
-
-
-def _join_options(fields: QuestionFields, options: Mapping[str, object]) -> QuestionFields:
-    """The fields that a SQL text states, with those that it does not.
-
-    Raises:
-        QuestionError: A field is stated twice.
-    """
-    twice = sorted(name for name in options if name in fields and options[name] is not None)
-    if twice:
-        raise QuestionError(f"{twice[0]} is stated in the text and as an argument: leave one of them out")
-    return cast("QuestionFields", {**options, **fields})
 
 
 @overload
@@ -398,14 +373,14 @@ class Dataset:
         """
         from crestline.sql_questions.reader import SqlTable
         from crestline.sql_questions.result import answer_result, known_result, price_result
-        from crestline.sql_questions.statement import Kind, read_statement
+        from crestline.sql_questions.statement import Kind, join_options, read_statement
 
         table = SqlTable(self.user, self.ledger.dataset)
         calendar = self.ledger.budget.calendar
         statement = read_statement(text, table, parameters=parameters, calendar=calendar)
         if statement.kind is Kind.NOTHING:
             return known_result(statement)
-        fields = _join_options(statement.fields, options)
+        fields = join_options(statement.fields, options)
         if statement.kind is Kind.PRICE:
             return price_result(statement, str(self.price(analyst=analyst, **fields)))
         return answer_result(statement, self.top(analyst=analyst, **fields))
@@ -430,11 +405,20 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         budget = self.ledger.budget
-        meter = "" if budget.calendar else self.remaining._repr_html_()
+        parts = [self.remaining] if budget.calendar is None else self._remaining_by_period()
+        meters = "".join(part._repr_html_() for part in parts)
         lines = [self.description or "", f"Users of column {self.user!r}; budget {budget}"]
         return (
-            f"<b>{html_text(self.title or self.ledger.dataset)}</b><p>{'<br>'.join(map(html_text, lines))}</p>{meter}"
+            f"<b>{html_text(self.title or self.ledger.dataset)}</b><p>{'<br>'.join(map(html_text, lines))}</p>{meters}"
         )
+
+    def _remaining_by_period(self) -> list[Remaining]:
+        """What is left of the last periods that a question was charged to."""
+        single = [one for one in self.ledger.periods() if one.span == 1][-_SHOWN_PERIODS:]
+        return [
+            replace(Remaining.from_balance(one.balance.budget, one.balance.remaining, None), period=one.period_text)
+            for one in single
+        ]
 
     @property
     def remaining(self) -> Remaining:

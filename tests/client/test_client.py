@@ -73,6 +73,11 @@ def test_sql_is_the_same_question(loans: Dataset | RemoteDataset) -> None:
     assert result.notes == ("counts users, not rows",)
     assert result.answer is not None
     assert [row[0] for row in result] == list(result.answer.listed_items)
+    asked = loans.sql(TOP.replace("LIMIT 2", "LIMIT 1"), epsilon=Fraction(1, 2), delta=1e-6)
+    assert asked.answer is not None
+    assert asked.answer.question.epsilon == Fraction(1, 2)
+    with pytest.raises(QuestionError, match="leave one of them out"):
+        loans.sql(TOP.replace("SELECT", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1)"), epsilon=1)
     left = loans.remaining
     assert loans.sql(TOP).rows == result.rows
     assert loans.sql("SELECT 1").rows == ((1,),)

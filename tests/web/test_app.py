@@ -77,6 +77,13 @@ def test_several_columns_and_a_filter(service: Service) -> None:
     assert set(map(tuple, answer["items"])) <= {("Rivers", "nature"), ("Bridges", "craft")}
 
 
+def test_all_items_are_as_many_as_the_service_allows(service: Service) -> None:
+    answer = service.top(k="all").json()
+    assert answer["question"]["k"] == service.state.config.limits.k == 50
+    assert set(answer["items"]) >= {"Rivers", "Bridges"}
+    assert service.top(k="most").status_code == 422
+
+
 def test_coverage_is_released_where_it_is_asked_for(service: Service) -> None:
     answer = service.top(coverage=True).json()
     assert set(answer["coverage"]) == {"users", "all_users", "share", "spread", "share_spread"}
@@ -287,6 +294,22 @@ def test_what_failed_after_it_was_charged_is_not_charged_again(
     assert "hello" not in first.text
 
 
+def test_what_was_settled_and_not_delivered_is_served_after_a_crash(
+    service: Service, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(*_: Any) -> Any:
+        raise RuntimeError("the process ends")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("crestline.web.permissions.answer_json", dies)
+        assert service.top(key="one").status_code == 500
+    spent, again = service.spent(), open_state(load_config(folder / "crestline.toml"))
+    with TestClient(create_app(again)) as client:
+        served = Service(client, again, service.tokens).top(key="one")
+        assert (served.status_code, served.json()["id"], served.json()["stored"]) == (200, 1, False)
+        assert service.spent() == spent
+
+
 def test_a_request_that_never_ended_is_not_asked_anew(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     def dies(*_: Any) -> Any:
         raise RuntimeError("a private row")
@@ -487,7 +510,7 @@ def test_every_request_is_a_line_of_json_without_rows_or_addresses(
 def test_a_service_is_ready_while_its_ledger_can_be_written(
     service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(readiness, "_PAUSE", 0.0)
+    monkeypatch.setattr(readiness, "PAUSE", 0.0)
     caplog.set_level("INFO", logger="crestline.requests")
     assert service.client.get("/readyz").json() == {"status": "ok"}
 
@@ -506,7 +529,7 @@ def test_a_service_is_ready_while_its_ledger_can_be_written(
 def test_a_witness_that_cannot_be_written_makes_the_service_not_ready(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readiness, "_PAUSE", 0.0)
+    monkeypatch.setattr(readiness, "PAUSE", 0.0)
     (folder / "kept").mkdir()
     (folder / "crestline.toml").write_text('witness = "kept/witness"\n' + CONFIG)
     with started(folder) as service:

@@ -35,7 +35,7 @@ def test_every_group_is_answered_and_tells_its_name(service: Service) -> None:
     assert [group["group"] for group in answer["groups"]] == ["DE", "FR"]
     assert [group["items"][0] for group in answer["groups"]] == ["Rivers", "Rivers"]
     assert answer["items"][0] == ["DE", "Rivers"]
-    assert "for every country" in answer["explanation"]
+    assert "for every value of 'country'" in answer["explanation"]
     assert service.get(f"/v1/answers/{answer['id']}").json()["groups"] == answer["groups"]
     assert service.top(by="country", item="title").json()["stored"]
     assert not service.top(by="country", item="title", groups_per_user=2).json()["stored"]
@@ -111,7 +111,7 @@ def test_the_form_offers_groups_and_the_page_has_a_card_for_each(visit: Visit) -
     assert len(page.all("article")) == 2
     assert "items in 2 groups" in page.text
     assert "Each 'reader' counts in one group by 'country'" in page.text
-    assert "for every country" in page.text
+    assert "for every value of 'country'" in page.text
     assert "All 2 groups" not in page.text
 
 

@@ -99,7 +99,7 @@ metrics.count_response("/healthz", 200)
 with metrics.dataset("loans").track_connection():
     if sys.argv[1:]:
         subprocess_text = __import__("subprocess").run([sys.executable, "-c", sys.argv[1]], check=True)
-    print(metrics.text({}))
+    print(metrics.text())
 """
 
 
@@ -108,7 +108,7 @@ def test_workers_tell_one_sum_and_those_that_ended_use_nothing(tmp_path: Path) -
     """One process counts, starts another that counts and ends, and tells both; what the other used is free again."""
     environment = {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path), "PYTHONPATH": ":".join(sys.path)}
     done = subprocess.run(
-        [sys.executable, "-c", WORKER, WORKER.replace('print(metrics.text({}))', "os._exit(0)")],
+        [sys.executable, "-c", WORKER, WORKER.replace('print(metrics.text())', "os._exit(0)")],
         env=environment, capture_output=True, text=True, timeout=PATIENCE, check=True,
     )  # fmt: skip
     found = counted(done.stdout)

@@ -25,7 +25,7 @@ from crestline.question import Question, QuestionFields, with_question_fields
 from crestline.question_fields import FIELDS, Face
 from crestline.reports.report import Edition, Report, ReportRun
 from crestline.sql_questions.result import SqlResult
-from crestline.sql_questions.statement import Parameter
+from crestline.sql_questions.statement import Parameter, SqlOptions
 
 
 @dataclass(frozen=True)
@@ -137,13 +137,13 @@ class RemoteDataset:
         """
         return decode_price(self.service.call("POST", self._path("price"), self._question_body(question)))
 
-    def sql(self, text: str, *, parameters: Sequence[Parameter] = (), clip: int | None = None) -> SqlResult:
+    def sql(self, text: str, *, parameters: Sequence[Parameter] = (), **options: Unpack[SqlOptions]) -> SqlResult:
         """Answer a SQL query as a question, charged to the analyst's budget; with EXPLAIN, its price.
 
         Args:
             text: The query, on the table with the name of this data set; `$1` or `?` are parameters.
             parameters: Values of the parameters.
-            clip: With SUM: the most that one user may add to one item.
+            **options: Arguments of `top` that the text does not state, such as epsilon, delta and clip.
 
         Returns:
             Columns and rows as the text names them, and the answer.
@@ -153,7 +153,8 @@ class RemoteDataset:
             CrestlineError: As `top`.
         """
         written = [one.isoformat() if isinstance(one, date) else one for one in parameters]
-        body = {"dataset": self.name, "sql": text, "parameters": written, **({} if clip is None else {"clip": clip})}
+        body: dict[str, object] = {"dataset": self.name, "sql": text, "parameters": written}
+        body |= {name: _json_value(name, value) for name, value in options.items()}
         found = self.service.call("POST", "/v1/sql", body)
         answer = None if found["answer"] is None else _decode_answer(found["answer"], self.service.url)
         rows = tuple(tuple(row) for row in found["rows"])

@@ -102,6 +102,7 @@ class Remaining(Amount):
     share: float
     epsilon: float
     more: int | None
+    period: str | None = None
 
     @classmethod
     def from_balance(cls, budget: Budget, left: Amount, last: Amount | None) -> Remaining:
@@ -122,7 +123,8 @@ class Remaining(Amount):
         return f'<p><meter max="1" value="{self.share:.4f}"></meter> {self}</p>'
 
     def __str__(self) -> str:
-        text = f"{percent(self.share)} left, worth epsilon {self.epsilon:.3g}"
+        when = "" if self.period is None else f"{self.period}: "
+        text = f"{when}{percent(self.share)} left, worth epsilon {self.epsilon:.3g}"
         return text if self.more is None else f"{text}; about {self.more:,} more like the last one"
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import Enum
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypedDict, cast
 
+from crestline.errors import QuestionError
+from crestline.exact_numbers import Exact
 from crestline.periods.calendar import Calendar
 from crestline.question import QuestionFields
 from crestline.sql_questions.labels import LabelExpression
@@ -32,6 +34,21 @@ _CLIP = "CONTRIBUTION_BOUNDS_PER_GROUP"
 _EXPLAIN = re.compile(r"\s*EXPLAIN\b", re.IGNORECASE)
 
 Parameter = str | int | float | bool | date | datetime | None
+
+
+class SqlOptions(TypedDict, total=False):
+    """Arguments of a question that a SQL text does not state."""
+
+    epsilon: Exact | None
+    delta: Exact | None
+    clip: int | None
+    contribution: int | None
+    mechanism: str
+    period: str | None
+    since: str | None
+    until: str | None
+    last: int | None
+    open: bool
 
 
 class Kind(Enum):
@@ -127,6 +144,18 @@ def read_statement(
         return replace(statement, kind=Kind.NOTHING)
     fields = QuestionFields(**{**statement.fields, **stated})  # type: ignore[typeddict-item]
     return replace(statement, kind=Kind.PRICE if explains else Kind.ASK, fields=fields)
+
+
+def join_options(fields: QuestionFields, options: Mapping[str, object]) -> QuestionFields:
+    """The fields that a SQL text states, with those that it does not.
+
+    Raises:
+        QuestionError: A field is stated twice.
+    """
+    twice = sorted(name for name in options if name in fields and options[name] is not None)
+    if twice:
+        raise QuestionError(f"{twice[0]} is stated in the text and as an argument: leave one of them out")
+    return cast("QuestionFields", {**options, **fields})
 
 
 def _cut_words(text: str, table: SqlTable) -> tuple[str, bool, dict[str, object]]:

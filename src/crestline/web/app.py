@@ -11,21 +11,23 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Path, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from crestline import __version__
 from crestline.deadline import end_within
 from crestline.errors import CrestlineError, LedgerError
+from crestline.exact_numbers import MOST_NAMED
 from crestline.ledger.receipt import utc_now
 from crestline.ledger.report import account_decimals
 from crestline.price.encoding import encode_price
+from crestline.price.price import Price
 from crestline.question import Question, QuestionFields
+from crestline.question_fields import ALL
 from crestline.randomness.entropy import system
 from crestline.sql_questions.statement import Kind
 from crestline.web.access.callers import caller_by_token, sent_from_this_machine
-from crestline.web.answer_once import QueuedQuestion, answer_from_queue
+from crestline.web.answer_once import QueuedQuestion, answer_from_queue, run_unpaid
 from crestline.web.api.schemas import (
     AnswerBody,
     Budgets,
@@ -38,12 +40,13 @@ from crestline.web.api.schemas import (
     TopRequest,
 )
 from crestline.web.api.sql import question_of, read_request, result_json
+from crestline.web.ledger_gauges import ledger_gauges
 from crestline.web.metrics import CONTENT_TYPE
 from crestline.web.middleware import Middleware, error_body
 from crestline.web.pages.api_page import api_page
-from crestline.web.pages.forms import error_page, page_response
+from crestline.web.pages.forms import error_page
 from crestline.web.pages.routes import pages
-from crestline.web.permissions import Caller, price_question, shares_left, stored_answer_json
+from crestline.web.permissions import Caller, price_question, stored_answer_json
 from crestline.web.problems import Problem, forbidden_problem, problem_of
 from crestline.web.requests.access_log import AccessLog
 from crestline.web.service_state import ServedDataset, ServiceState
@@ -64,6 +67,7 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
         503: "The data or the ledger did not answer.",
     }.items()
 }
+_SCRAPE_SECONDS = 5.0  # for what the ledger says
 _bearer = HTTPBearer(auto_error=False, description="A token made by `crestline token create`.")
 api = APIRouter(prefix="/v1", responses=_ERRORS)
 open_to_all = APIRouter()
@@ -149,15 +153,21 @@ async def top(
 
     With an Idempotency-Key, a request that is sent again is answered again, and not charged again.
     """
-    question = QueuedQuestion(caller, name, _question(request_body), idempotency_key)
+    question = QueuedQuestion(caller, name, _question(request_body, state.config.limits.k), idempotency_key)
     return JSONResponse(await answer_from_queue(state, question, request.is_disconnected))
 
 
 @api.post("/datasets/{name}/price", response_model=PriceBody)
-def price(name: str, request_body: TopRequest, state: CurrentState, caller: Known) -> JSONResponse:
+async def price(
+    request: Request, name: str, request_body: TopRequest, state: CurrentState, caller: Known
+) -> JSONResponse:
     """What a question would cost you at most and at least; nothing is charged, and no row is read."""
-    cost = price_question(state, caller, caller.dataset(state, name), _question(request_body), system())
-    return JSONResponse(encode_price(cost))
+    dataset, question = caller.dataset(state, name), _question(request_body, state.config.limits.k)
+
+    def work() -> Price:
+        return price_question(state, caller, dataset, question, system())
+
+    return JSONResponse(encode_price(await run_unpaid(state, caller, name, work, request.is_disconnected)))
 
 
 @api.post("/sql", response_model=SqlBody)
@@ -173,21 +183,28 @@ async def sql(
     Such as SELECT item, COUNT(DISTINCT user) FROM … GROUP BY item ORDER BY 2 DESC LIMIT 10.
     """
     dataset = caller.dataset(state, request_body.dataset)
-    statement = await run_in_threadpool(read_request, request_body, dataset, state.config.limits.k)
+    name, most_items, has_left = dataset.config.name, state.config.limits.k, request.is_disconnected
+    statement = await run_unpaid(state, caller, name, lambda: read_request(request_body, dataset, most_items), has_left)
     if statement.kind is Kind.NOTHING:
         return JSONResponse(result_json(statement))
     asked = question_of(statement, request_body)
     if statement.kind is Kind.PRICE:
-        cost = await run_in_threadpool(price_question, state, caller, dataset, asked, system())
+        cost = await run_unpaid(
+            state, caller, name, lambda: price_question(state, caller, dataset, asked, system()), has_left
+        )
         return JSONResponse(result_json(statement, price=str(cost)))
-    question = QueuedQuestion(caller, dataset.config.name, asked, idempotency_key)
-    answer = await answer_from_queue(state, question, request.is_disconnected)
+    answer = await answer_from_queue(state, QueuedQuestion(caller, name, asked, idempotency_key), has_left)
     return JSONResponse(result_json(statement, answer))
 
 
-def _question(request_body: TopRequest) -> Question:
-    """The question as it was sent: numbers are read as they are written, and what the data set decides is left out."""
-    return Question.from_fields(cast(QuestionFields, request_body.model_dump()))
+def _question(request_body: TopRequest, most: int) -> Question:
+    """The question as it was sent: numbers are read as they are written, and what the data set decides is left out.
+
+    All items are as many as the service allows.
+    """
+    fields = request_body.model_dump()
+    all_items = {"k": min(most, MOST_NAMED)} if fields["k"] == ALL else {}
+    return Question.from_fields(cast(QuestionFields, fields | all_items))
 
 
 @api.get("/datasets", response_model=Datasets)
@@ -236,7 +253,7 @@ def readyz(
     Why not is said to the machine itself and to an owner's token, and is in the log. Databases are asked before each
     question.
     """
-    fault = state.readiness.find_fault()
+    fault = state.readiness.find()
     if fault is None:
         return {"status": "ok"}
     raise Problem(503, "not_ready", fault if _is_operator(request, state, credentials) else "Not ready.", reason=fault)
@@ -256,7 +273,7 @@ def _is_operator(request: Request, state: ServiceState, credentials: HTTPAuthori
 @open_to_all.get("/docs", include_in_schema=False)
 def docs(request: Request) -> Response:
     """The description, for people."""
-    return page_response("The API", api_page(request.app.openapi()), who=None)
+    return api_page(request.app.openapi())
 
 
 @open_to_all.get("/metrics", response_class=PlainTextResponse, responses={403: _ERRORS[403], 429: _ERRORS[429]})
@@ -268,7 +285,8 @@ def metrics(
     """Counts and times for Prometheus: for an owner's token, and without one for this machine itself."""
     if not sent_from_this_machine(request) and not _is_owner(state, credentials):
         raise forbidden_problem()
-    return Response(state.metrics.text(shares_left(state)), media_type=CONTENT_TYPE)
+    with end_within(_SCRAPE_SECONDS):
+        return Response(state.metrics.text(ledger_gauges(state)), media_type=CONTENT_TYPE)
 
 
 def _is_owner(state: ServiceState, credentials: HTTPAuthorizationCredentials | None) -> bool:

@@ -11,15 +11,17 @@ tells those of all.
 from __future__ import annotations
 
 import os
+import platform
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crestline import __version__
 from crestline.web.problems import Problem
 
 if TYPE_CHECKING:  # with the web server's packages, which a configuration can be checked without
@@ -30,6 +32,27 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _LIVE = re.compile(r"gauge_live[a-z]+_([0-9]+)\.db")
+
+
+@dataclass(frozen=True)
+class GaugeValue:
+    """A sample: its name without the prefix, its value and its labels."""
+
+    name: str
+    value: float
+    labels: dict[str, str]
+
+
+HELP = {
+    "build_info": "Version of crestline and of Python.",
+    "budget_left_ratio": "The share of a data set's own budget that is left.",
+    "period_budget_left_ratio": "The same of a budget by period, for the latest periods.",
+    "open_reservations": "Questions that were charged and have not ended.",
+    "oldest_reservation_seconds": "Age of the oldest of them.",
+    "report_editions": "Latest editions of a report that are missed (charged, without an answer) or due (not asked).",
+    "not_ready": "1 while writing to the ledger, or to its witness, fails.",
+    "ledger_damaged": "1 while the ledger does not hold: run `crestline ledger verify`.",
+}
 
 
 @dataclass(frozen=True)
@@ -84,6 +107,7 @@ class _Families:
     queue_seconds: Histogram
     waiting: Gauge
     connections: Gauge
+    ended_workers: Counter
 
 
 class Metrics:
@@ -107,6 +131,7 @@ class Metrics:
             measure("crestline_queue_wait_seconds", "Seconds that questions waited for their turn.", every),
             now("crestline_queue_length", "Questions that wait for their turn.", every),
             now("crestline_connections_in_use", "Connections that questions use.", every),
+            count("crestline_ended_workers", "Workers that ended by themselves, and were replaced.", ("reason",)),
         )
 
     def dataset(self, name: str) -> DatasetMetrics:
@@ -121,34 +146,42 @@ class Metrics:
         """One more statement of ours that an engine failed on. `kind` is the class of its error, never its words."""
         self.metric_families.defects.labels(kind).inc()
 
-    def text(self, left: Mapping[str, float]) -> str:
-        """All counts, in Prometheus' text format. `left` is the share of its budget that each data set has left."""
-        from prometheus_client import CollectorRegistry, generate_latest
+    def count_ended_worker(self, reason: str) -> None:
+        """One more worker that has ended by itself, with the name of the signal or its exit code."""
+        self.metric_families.ended_workers.labels(reason).inc()
+
+    def text(self, gauges: Iterable[GaugeValue] = ()) -> str:
+        """All counts, in Prometheus' text format, with what the ledger says."""
+        from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
         from prometheus_client.multiprocess import MultiProcessCollector
 
-        counted, budgets = self.metric_families.registry, CollectorRegistry()
+        counted, now = self.metric_families.registry, CollectorRegistry()
         if FOLDER in os.environ:
             _remove_dead_workers(Path(os.environ[FOLDER]))
             counted = CollectorRegistry()
             MultiProcessCollector(counted)  # type: ignore[no-untyped-call]
-        budgets.register(_RemainingBudgets(left))  # of the ledger, not of a process
-        return (generate_latest(counted) + generate_latest(budgets)).decode()
+        now.register(_CurrentGauges(tuple(gauges)))  # of the ledger, not of a process
+        ProcessCollector(registry=now)  # of this process
+        return (generate_latest(counted) + generate_latest(now)).decode()
 
 
 @dataclass(frozen=True, eq=False)
-class _RemainingBudgets:
-    """The share of each budget that is left, as Prometheus collects it."""
+class _CurrentGauges:
+    """What the ledger says and what runs, as Prometheus collects it."""
 
-    shares: Mapping[str, float]
+    values: tuple[GaugeValue, ...]
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         from prometheus_client.core import GaugeMetricFamily
 
-        words = "The share of a data set's own budget that is left."
-        family = GaugeMetricFamily("crestline_budget_left_ratio", words, labels=("dataset",))
-        for name, share in self.shares.items():
-            family.add_metric((name,), share)
-        yield family
+        build = {"version": __version__, "python": platform.python_version()}
+        samples = [*self.values, GaugeValue("build_info", 1.0, build)]
+        for name in dict.fromkeys(one.name for one in samples):
+            own = [one for one in samples if one.name == name]
+            family = GaugeMetricFamily(f"crestline_{name}", HELP[name], labels=tuple(own[0].labels))
+            for one in own:
+                family.add_metric(tuple(one.labels.values()), one.value)
+            yield family
 
 
 def _outcome_of(problem: Problem) -> str:

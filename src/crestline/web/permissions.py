@@ -12,13 +12,12 @@ from crestline.answer.explain import explain
 from crestline.answer_key import Identity, find_stored
 from crestline.ask import ask, create_charging
 from crestline.config import OWNER, AnalystConfig, Limits
-from crestline.errors import LedgerError, ParameterError
+from crestline.errors import ParameterError
 from crestline.exact_numbers import decimal_text
 from crestline.histogram.label_order import label_order
 from crestline.ledger.entries import Entry
 from crestline.ledger.periods import PeriodCharge
 from crestline.ledger.receipt import RequestKey
-from crestline.ledger.report import fraction_used
 from crestline.ledger.storage.rows import Account
 from crestline.payment import current_bill
 from crestline.prepare import Prepared, prepare
@@ -139,15 +138,6 @@ def _period_charge_of(reserved: Entry, dataset: ServedDataset) -> PeriodCharge |
     """The periods that an answer was about, where the budget is by period."""
     written = reserved.content.get("periods")
     return None if written is None else PeriodCharge.from_json(written, dataset.ledger.budget)
-
-
-def shares_left(state: ServiceState) -> dict[str, float]:
-    """How much of its own budget each data set has left; nothing of budgets by period, or while the ledger is away."""
-    try:
-        accounts = [part.ledger.account() for part in state.datasets.values()]
-    except LedgerError:
-        return {}
-    return {one.dataset: 1 - fraction_used(one) for one in accounts if one.balance.budget.calendar is None}
 
 
 def answer_json(answer: Answer, number: int | None) -> dict[str, Any]:

@@ -11,27 +11,31 @@ from sqlalchemy import update
 from crestline.deadline import end_within
 from crestline.errors import LedgerError
 from crestline.ledger.storage.books import Books
-from crestline.ledger.storage.database import Database
+from crestline.ledger.storage.store import Signer, Store
 from crestline.ledger.storage.tables import chain_head
 
 SECONDS = 3.0
 """A ledger that takes longer to write a row is not ready."""
 
-_PAUSE = 5.0  # seconds for which a finding holds: strangers may ask
+PAUSE = 5.0
+"""Seconds for which a finding about readiness holds, since strangers may ask."""
+
+_PAUSE_OF_CHECKS = 300.0
 
 
-class Readiness:
-    """Writes the head of the ledger again now and then, under the lock and with the checks of every charge."""
+class LedgerFault:
+    """A fault of the ledger, looked for at most once in `pause` seconds; meanwhile the previous finding holds."""
 
-    def __init__(self, database: Database, clock: Callable[[], float] = time.monotonic) -> None:
-        self._database = database
+    def __init__(self, look: Callable[[], object], pause: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._look_for = look
+        self._pause = pause
         self._clock = clock
         self._turn = threading.Lock()
         self._looked: float | None = None
         self._fault: str | None = None
 
-    def find_fault(self) -> str | None:
-        """What is wrong, in the words of the ledger or of its witness; None while questions can be answered."""
+    def find(self) -> str | None:
+        """The fault in the words of the ledger or of its witness; None where there is none."""
         if self._is_due() and self._turn.acquire(blocking=self._looked is None):
             try:
                 if self._is_due():
@@ -41,16 +45,30 @@ class Readiness:
         return self._fault
 
     def _is_due(self) -> bool:
-        return self._looked is None or self._clock() - self._looked >= _PAUSE
+        return self._looked is None or self._clock() - self._looked >= self._pause
 
     def _look(self) -> str | None:
         try:
-            with end_within(SECONDS):
-                self._database.write(_write_row)
+            self._look_for()
         except LedgerError as error:
             return str(error)
         return None
 
 
-def _write_row(books: Books) -> None:
+def readiness_of(store: Store) -> LedgerFault:
+    """Whether the head of the ledger can be written again, under the lock and with the checks of every charge."""
+
+    def look() -> None:
+        with end_within(SECONDS):
+            store.database.write(_write_head)
+
+    return LedgerFault(look, PAUSE)
+
+
+def damage_of(store: Store, signer: Signer) -> LedgerFault:
+    """Whether the ledger holds: what was added since it was last checked, and all balances."""
+    return LedgerFault(lambda: store.refuse_damaged(signer), _PAUSE_OF_CHECKS)
+
+
+def _write_head(books: Books) -> None:
     books.lock().connection.execute(update(chain_head).values(length=chain_head.c.length))

@@ -18,7 +18,7 @@ from crestline.sources import Source
 from crestline.web.access.rate_limit import RateLimit
 from crestline.web.access.sessions import Sessions
 from crestline.web.metrics import DatasetMetrics, Metrics
-from crestline.web.readiness import Readiness
+from crestline.web.readiness import LedgerFault, damage_of, readiness_of
 from crestline.web.requests.cancellation import Tickets
 from crestline.web.requests.prepared_cache import PreparedCache
 from crestline.web.requests.queue import QuestionQueue
@@ -50,7 +50,7 @@ class ServiceState:
     datasets     every data set by its name, ready to be asked
     tokens, sessions    who may ask, who is signed in
     rate_limit, free_work, metrics, timeouts    what is counted in this process; free_work: seconds of the processor
-    readiness        whether questions can be answered
+    readiness, damage    why questions cannot be answered, and whether the ledger holds
     store            the ledger
     tickets          the questions that wait or run in this process
     """
@@ -64,7 +64,8 @@ class ServiceState:
     sessions: Sessions
     timeouts: RecentTimeouts
     store: Store
-    readiness: Readiness
+    readiness: LedgerFault
+    damage: LedgerFault
     tickets: Tickets = field(default_factory=Tickets)
 
     def close(self) -> None:
@@ -102,7 +103,8 @@ def open_state(
         Sessions(store, keys, tokens),
         RecentTimeouts(seconds),
         store,
-        Readiness(store.database),
+        readiness_of(store),
+        damage_of(store, keys.signer("verified")),
     )
 
 

@@ -18,6 +18,7 @@ from uvicorn import Config
 from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from crestline.ledger.receipt import utc_now
+from crestline.web.metrics import Metrics
 from crestline.web.requests.access_log import AccessLog
 
 MOST_FAILED_STARTS = 3
@@ -56,6 +57,7 @@ class Workers(Multiprocess):  # type: ignore[misc] # uvicorn has no types here
         self._failed_starts = 0
         self._next_start = 0.0
         self._log = AccessLog(utc_now)
+        self._metrics = Metrics()
 
     def keep_subprocess_alive(self) -> None:
         """Replace workers that have ended; called twice a second."""
@@ -72,7 +74,9 @@ class Workers(Multiprocess):  # type: ignore[misc] # uvicorn has no types here
         """Start a worker in place of one that has ended; give up when starts fail and no worker serves."""
         served = self._serves(ended)
         ended.join()
-        self._log.write_event("worker", "ended", f"{_reason(ended.exitcode)}{'' if served else ' before it served'}")
+        self._metrics.count_ended_worker(_reason(ended.exitcode))
+        when = "" if served else " before it served"
+        self._log.write_event("worker", "ended", f"a worker was ended by {_reason(ended.exitcode)}{when}")
         if not served:
             self._failed_starts += 1
             self._next_start = time.monotonic() + min(LONGEST_PAUSE, 0.5 * 2**self._failed_starts)
@@ -100,5 +104,5 @@ class Workers(Multiprocess):  # type: ignore[misc] # uvicorn has no types here
 def _reason(exit_code: int | None) -> str:
     """Why a process ended: the signal, or its exit code."""
     if exit_code is not None and exit_code < 0:
-        return f"a worker was ended by {signal.Signals(-exit_code).name}"
-    return f"a worker ended with exit code {exit_code}"
+        return signal.Signals(-exit_code).name
+    return f"exit code {exit_code}"

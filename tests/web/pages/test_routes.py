@@ -34,7 +34,7 @@ def accessible(page: Page) -> None:
     assert all(script["src"] == "/script.js" for script in page.all("script"))
     labelled = {label.get("for") for label in page.all("label")}
     for field in page.all("input"):
-        if field["type"] in ("text", "number", "password"):
+        if field["type"] in ("text", "password", "search"):
             assert field["id"] in labelled
     for element, attributes in page.elements:
         assert "style" not in attributes, element
@@ -56,11 +56,11 @@ def test_the_whole_path(visit: Visit) -> None:
     accessible(answer)
     assert visit.status == 200
     assert visit.url.startswith("/answers/")
-    assert "Paid8.0% of the budget" in answer.text
+    assert "Paid: 8.0% of the budget" in answer.text
     assert "ledger.db" not in answer.text
     history = visit.get("/history")
     accessible(history)
-    assert "top 2 title, by Sieve" in history.text
+    assert "The 2 values of 'title' with the most users" in history.text
     visit.post("/sign-out")
     assert "Sign in" in visit.get("/history").text
 
@@ -77,21 +77,16 @@ def test_the_price_is_shown_before_and_nothing_is_charged(visit: Visit, service:
 
 
 @pytest.mark.long
-def test_a_forecast_says_what_to_expect_of_which_mechanism(visit: Visit, service: Service) -> None:
+def test_a_forecast_says_what_to_expect_and_which_mechanism_answers(visit: Visit, service: Service) -> None:
     visit.sign_in("ann")
     page = visit.ask(do="forecast", users="3000", per_user="2", shape="power:1", counts="yes")
-    for words in (
-        "Expect about",
-        "Sieve",
-        "OrderedStaircase",
-        "LimitedDomain",
-        "(rank ",
-    ):
+    for words in ("of 2 items", "Sieve: chosen because"):
         assert words in page.text
     accessible(page)
-    assert "Write roughly how many users" in visit.ask(do="forecast").text
+    assert "Write roughly how many users" in visit.ask(do="forecast", users="").text
     chosen = visit.ask(do="forecast", users="3000", mechanism="RestrictedGumbel").text
     assert "RestrictedGumbel: named in the question" in chosen
+    assert "ahead of the first item left out (rank " in chosen
     assert not service.spent().loss
 
 
@@ -112,7 +107,7 @@ def test_a_forecast_reads_no_row(visit: Visit, service: Service, monkeypatch: py
 
     monkeypatch.setattr(ServedSource, "reading", refuse)
     visit.sign_in("ann")
-    assert "Expect about" in visit.ask(do="forecast", users="100000").text
+    assert "of 2 items" in visit.ask(do="forecast", users="100000").text
     assert visit.status == 200
 
 
@@ -127,29 +122,28 @@ def test_a_guess_that_cannot_be_used(visit: Visit, changes: dict[str, str]) -> N
 def test_only_mechanisms_of_the_list(visit: Visit) -> None:
     visit.sign_in("ann")
     for name in ("Canonical", "Restricted", "StableAnswers", "nonsense"):
-        assert "Choose a mechanism of the list." in visit.ask(mechanism=name).text
-    listed = visit.get("/mechanisms")
+        page = visit.ask(mechanism=name)
+        assert "Choose a mechanism of the list." in page.text
+        assert "#mechanism" in [link.get("href") for link in page.all("a")]
+    listed = visit.get("/how")
     accessible(listed)
     assert "Needs a public list of all items" in listed.text
 
 
-def test_budgets_over_time_and_by_analyst(visit: Visit, service: Service) -> None:
+def test_budgets_by_account(visit: Visit, service: Service) -> None:
     service.top("ann")
     service.top("bob", k=1)
     visit.sign_in("ann")
     own = visit.get("/budget")
     accessible(own)
-    assert [image["aria-label"].split(":")[0] for image in own.all("svg") if "role" in image] == [
-        "Bar chart",
-        "Line chart",
-    ]
+    assert "8.0% used, 92.0% left" in own.text
     assert "bob" not in own.text
     visit.client.cookies.clear()
     visit.sign_in("olga")
     everybody = visit.get("/budget")
     accessible(everybody)
-    assert len([image for image in everybody.all("svg") if "role" in image]) == 4  # bars; loans in all, ann, bob
-    assert "Nothing was charged so far to: secret: in all." in everybody.text
+    for words in ("By account", "ann", "bob", "secret"):
+        assert words in everybody.text
     forecast = visit.ask(do="forecast").text
     assert "The budget of data set 'loans'" in forecast
     assert "which others draw on too" not in forecast
@@ -173,7 +167,8 @@ def test_a_budget_runs_out_and_the_page_says_so(visit: Visit) -> None:
     visit.sign_in("ann")
     page = visit.ask(epsilon="50", where="country = 'DE'")
     assert visit.status == 402
-    assert [attributes for attributes in page.all("p") if attributes.get("role") == "alert"]
+    assert [attributes for _, attributes in page.elements if attributes.get("role") == "alert"]
+    assert "Refused, and nothing was charged. The budget of 'ann'" in page.text
     assert {"value": "country = 'DE'"}.items() <= next(f for f in page.all("input") if f.get("id") == "where").items()
     accessible(page)
 
@@ -204,11 +199,12 @@ def test_a_question_that_cannot_be_asked(visit: Visit, changes: dict[str, str]) 
     ("changes", "field", "words"),
     [
         ({"k": ""}, "k", "write a whole number"),
-        ({"k": "51"}, "k", "answers up to 50"),
+        ({"k": "51"}, "k", "from 1 to 50"),
         ({"epsilon": "nonsense"}, "epsilon", "Epsilon must be a number"),
         ({"epsilon": "1000"}, "epsilon", "between"),
         ({"delta": "9" * 50}, "delta", "short numbers"),
         ({"where": "country ="}, "where", "here"),
+        ({"users": "many", "do": "forecast"}, "users", "write a whole number"),
     ],
 )
 def test_what_is_wrong_stands_beside_its_field(visit: Visit, changes: dict[str, str], field: str, words: str) -> None:
@@ -217,9 +213,34 @@ def test_what_is_wrong_stands_beside_its_field(visit: Visit, changes: dict[str, 
     wrong = [element for element in page.all("input") if element.get("aria-invalid") == "true"]
     assert [element["id"] for element in wrong] == [field]
     assert f"{field}-error" in wrong[0]["aria-describedby"].split()
-    assert [element["id"] for element in page.all("p") if element.get("class") == "field-error"] == [f"{field}-error"]
+    assert [element["id"] for element in page.all("p") if element.get("class") == "wrong"] == [f"{field}-error"]
     assert words in page.text
+    assert "One field needs another look. Nothing was asked or paid." in page.text
     accessible(page)
+
+
+def test_everything_that_is_wrong_is_said_at_once(visit: Visit, service: Service) -> None:
+    visit.sign_in("ann")
+    page = visit.ask(k="many", epsilon="nonsense", where="country =", item=[])
+    assert visit.status == 422
+    assert "4 fields need another look. Nothing was asked or paid." in page.text
+    linked = {link["href"] for link in page.all("a") if link.get("href", "").startswith("#")}
+    assert {"#item", "#k", "#where", "#epsilon"} <= linked
+    assert linked - {"#content"} <= {f"#{attributes['id']}" for _, attributes in page.elements if "id" in attributes}
+    assert [element["value"] for element in page.all("input") if element.get("id") == "k"] == ["many"]
+    assert not service.spent().loss
+
+
+def test_a_link_fills_in_the_form_and_asks_nothing(visit: Visit, service: Service) -> None:
+    visit.sign_in("ann")
+    page = visit.get("/datasets/loans?k=7&item=genre&where=country+%3D+%27DE%27&epsilon=1&delta=1e-6")
+    assert "The 7 values of 'genre' with the most users, where country = 'DE'" in page.text
+    assert [box["value"] for box in page.all("input") if box.get("name") == "item" and "checked" in box] == ["genre"]
+    assert [box["value"] for box in page.all("input") if box.get("id") in ("k", "where")] == ["7", "country = 'DE'"]
+    assert "of your budget, at most" in page.text
+    assert not service.spent().loss
+    visit.get("/datasets/loans?k=x&item=&where=%3Cscript%3E&epsilon=%00&mechanism=none")
+    assert visit.status == 200
 
 
 def test_a_question_that_is_cancelled_before_it_is_charged_never_is(visit: Visit, service: Service) -> None:
@@ -304,7 +325,8 @@ def test_a_caller_without_rights_gets_nothing(visit: Visit, service: Service) ->
         assert "Sign in" in visit.get(path).text
     visit.sign_in("ann")
     refused = {
-        visit.get(path).text.split("Request")[0] for path in (f"/answers/{foreign}", "/answers/9", "/datasets/x")
+        visit.get(path).text.split("give this number")[0]
+        for path in (f"/answers/{foreign}", "/answers/9", "/datasets/x")
     }
     assert len(refused) == 1
     assert visit.status == 403
@@ -312,7 +334,7 @@ def test_a_caller_without_rights_gets_nothing(visit: Visit, service: Service) ->
     visit.client.cookies.clear()
     visit.sign_in("olga")
     everything = visit.get("/history")
-    assert "(bob's 1)" in everything.text
+    assert "(bob’s 1)" in everything.text
     visit.get(next(link["href"] for link in everything.all("a") if "/answers/" in link["href"]))  # the ledger's number
     assert visit.status == 200
 

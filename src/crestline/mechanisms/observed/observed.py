@@ -37,7 +37,7 @@ from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.observed import thresholds
 from crestline.mechanisms.observed.exact_delta import is_certainly_private
 from crestline.mechanisms.observed.law import threshold_law
-from crestline.mechanisms.observed.named_counts import FULL_WEIGHT, count_named
+from crestline.mechanisms.observed.named_counts import FULL_WEIGHT, NoisyScores, count_named
 from crestline.mechanisms.observed.release import ReleasedRanks, ThresholdRule, draw_releases
 from crestline.mechanisms.observed.release_groups import draw_in_groups
 from crestline.mechanisms.observed.weights import UNIT, Weights, gaussian_weights, laplace_weights
@@ -298,7 +298,7 @@ class Observed(BuiltIn):
         if not self.counts:
             return None, None
         scores = np.multiply(np.array(values, dtype=np.float64), self.grid)
-        _, bounds = count_named(scores, float(self.scale), bar, FULL_WEIGHT, law=_NOISES[self.noise])
+        _, bounds = count_named(NoisyScores(scores, float(self.scale), bar, _NOISES[self.noise]), FULL_WEIGHT)
         return tuple(Fraction(value * self.grid) for value in values), tuple(bounds)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from crestline.question_fields import LONGEST_COLUMN, MOST_COLUMNS, Face, QuestionField, ValueKind, fields_of
-from crestline.sql_questions.statement import LONGEST
+from crestline.sql_questions.statement import LONGEST, SqlOptions
 
 _Column = Annotated[str, Field(min_length=1, max_length=LONGEST_COLUMN)]
 _Label = Annotated[str, Field(max_length=1_000)] | int | bool
@@ -28,6 +28,7 @@ def _request_field(field: QuestionField) -> tuple[Any, Any]:
         kind = kind | Annotated[list[_Label], Field(max_length=field.most_labels)]
     if field.kind is ValueKind.COUNT:
         kind = Annotated[int, Field(ge=1, le=field.at_most)]
+        kind = kind if field.all_means is None else kind | Literal["all"]
     if field.default is None:
         kind = kind | None
     required = field.default is ... or field.name == "item"
@@ -47,15 +48,17 @@ class TopRequest(_QuestionBody):  # type: ignore[misc] # made above
 _Parameter = Annotated[str, Field(max_length=1_000)] | int | float | bool | None
 
 
-class SqlRequest(BaseModel):
-    """A query on one data set."""
+_SqlOptions: Any = create_model("_SqlOptions", **{name: _FIELDS[name] for name in SqlOptions.__annotations__})
+
+
+class SqlRequest(_SqlOptions):  # type: ignore[misc] # made above
+    """A query on one data set, and fields of the question that it does not state."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     dataset: Annotated[str, Field(min_length=1, max_length=200)]
     sql: Annotated[str, Field(min_length=1, max_length=LONGEST)]
     parameters: Annotated[list[_Parameter], Field(default_factory=list, max_length=100)]
-    clip: Annotated[int | None, Field(ge=1, le=2**63 - 1)] = None
 
 
 class SqlBody(BaseModel):

@@ -10,7 +10,7 @@ from crestline.answer.answer import Answer
 from crestline.question import Question
 from crestline.sql_questions.reader import SqlTable
 from crestline.sql_questions.result import SqlResult, answer_result, known_result, price_result
-from crestline.sql_questions.statement import Kind, Statement, read_statement
+from crestline.sql_questions.statement import Kind, Statement, join_options, read_statement
 from crestline.web.api.schemas import SqlRequest
 from crestline.web.service_state import ServedDataset
 
@@ -35,8 +35,8 @@ def read_request(request: SqlRequest, dataset: ServedDataset, most_items: int) -
 
 def question_of(statement: Statement, request: SqlRequest) -> Question:
     """The question of a statement."""
-    fields = statement.fields
-    return Question.from_fields(fields if request.clip is None else {**fields, "clip": request.clip})
+    given = request.model_dump(exclude={"dataset", "sql", "parameters"}, exclude_unset=True)
+    return Question.from_fields(join_options(statement.fields, given))
 
 
 def result_json(statement: Statement, body: dict[str, Any] | None = None, price: str = "") -> dict[str, Any]:

@@ -4,69 +4,78 @@ from __future__ import annotations
 
 import re
 import secrets
-from typing import TypeAlias, cast
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 
 from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
-from crestline.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
+from crestline.config import DEFAULT_SHAPE, DatasetConfig
 from crestline.errors import CrestlineError
-from crestline.question import AUTO, Question, QuestionFields
-from crestline.question_fields import FIELDS, MOST_COLUMNS, Face, QuestionField, ValueKind, fields_of
-from crestline.randomness.entropy import system
-from crestline.sources.expression import where
+from crestline.question_fields import ALL, FIELDS
 from crestline.web.answer_once import QueuedQuestion, answer_from_queue, run_unpaid
-from crestline.web.pages.ask_view import FormState, ask_page
-from crestline.web.pages.forecast import PER_USER, forecast, offered_mechanisms
-from crestline.web.pages.forecast_view import forecast_section
-from crestline.web.pages.forms import CurrentState, Fields, Form, SignedIn, first_value, page_response
-from crestline.web.pages.parts.html import Html
-from crestline.web.pages.parts.layout import alert_box, capitalize_first
+from crestline.web.pages.ask_form import NUMBERS, FormProblem, FormState, read_guess, read_question
+from crestline.web.pages.balances import newest_remaining, recent_periods, short_period, title_of
+from crestline.web.pages.forecast import PER_USER, SHAPES, TRIALS, Forecast, forecast, offered_mechanisms
+from crestline.web.pages.forms import CurrentState, Fields, Form, SignedIn, first_value
+from crestline.web.pages.rendering import capitalize_first, page_response
 from crestline.web.permissions import Caller
 from crestline.web.problems import Problem, problem_of
 from crestline.web.requests.idempotency import cancel_request
+from crestline.web.service_state import ServedDataset, ServiceState
 
-_MOST_USERS = 10**10
 _FIELD = re.compile(rf"({'|'.join(FIELDS)})\b")
 
 ask_pages = APIRouter(include_in_schema=False)
 
-Said: TypeAlias = Html | tuple[Html, tuple[str, str] | None] | None  # with the field that it is about, and why
-
 
 @ask_pages.get("/datasets/{name}")
-def new_question_page(name: str, state: CurrentState, caller: SignedIn) -> Response:
-    dataset = caller.dataset(state, name).config
-    return _question_page(dataset, caller, {}, _new_key(), None, items=list(dataset.items[:1]))
+async def new_question_page(request: Request, name: str, state: CurrentState, caller: SignedIn) -> Response:
+    """The form with its forecast, as usual or as its address says: a link fills it in, and asks nothing."""
+    dataset = caller.dataset(state, name)
+    linked = {field: request.query_params.getlist(field) for field in request.query_params}
+    usual = {"item": list(dataset.config.items[:1]), "counts": ["yes"]}
+    form = await run_in_threadpool(_with_defaults, linked or usual, dataset, caller)
+    found = None
+    with suppress(CrestlineError, Problem):  # the button says what is wrong
+        found = await _forecast(request, state, caller, name, form)
+    return await run_in_threadpool(_question_page, state, dataset, caller, _Shown(FormState(form), found=found))
 
 
 @ask_pages.post("/datasets/{name}")
 async def submit_question(request: Request, name: str, state: CurrentState, caller: SignedIn, form: Fields) -> Response:
-    dataset = caller.dataset(state, name).config
-    key, status = first_value(form, "key")[:200], 200
-    said: Said
+    dataset = caller.dataset(state, name)
+    key = first_value(form, "key")[:200]
+    page = partial(_question_page, state, dataset, caller)
     try:
-        question = _question(form)
-        if first_value(form, "do") != "forecast":
-            body = await answer_from_queue(
-                state, QueuedQuestion(caller, name, question, key or None), request.is_disconnected
-            )
+        if first_value(form, "do") == "forecast":
+            found = await _forecast(request, state, caller, name, form)
+        else:
+            question = read_question(form, state.config.limits.k)
+            asked = QueuedQuestion(caller, name, question, key or None)
+            body = await answer_from_queue(state, asked, request.is_disconnected)
             return RedirectResponse(f"/answers/{body['id']}", 303)
-        guess = _guessed_data(form, dataset)
-        gone = request.is_disconnected
-        table = await run_unpaid(
-            state, caller, name, lambda: forecast(state, caller, name, question, guess, system()), gone
-        )
-        said = forecast_section(table)
     except (CrestlineError, Problem) as error:
         problem = error if isinstance(error, Problem) else problem_of(error)
-        words, status = _refusal(problem), problem.status
-        field = field_of_problem(problem)
-        said = (alert_box(words), None if field is None else (field, words))
         open_end = problem.status >= 500 or problem.code == "unfinished"  # pressing the button again must not pay again
-        key = key if open_end else _new_key()
-    ticked = [*form.get("item", []), *(f"by {name}" for name in form.get("by", []))]
-    return _question_page(dataset, caller, form, key or _new_key(), said, items=ticked, status=status)
+        errors = field_errors(problem)
+        message = None if errors else _refusal(problem)
+        kept = key if open_end else ""
+        shown = _Shown(FormState(form, errors), key=kept, message=message, status=problem.status)
+    else:
+        shown = _Shown(FormState(form), key=key, found=found)
+    return await run_in_threadpool(page, shown)
+
+
+async def _forecast(request: Request, state: ServiceState, caller: Caller, name: str, form: Form) -> Forecast:
+    """The forecast of what a form asks; refused as the question itself."""
+    question = read_question(form, state.config.limits.k)
+    guess = read_guess(form, caller.dataset(state, name).config)
+    work = partial(forecast, state, caller, name, question, guess)
+    return await run_unpaid(state, caller, name, work, request.is_disconnected)
 
 
 @ask_pages.post("/cancel")
@@ -74,7 +83,7 @@ def cancel(state: CurrentState, caller: SignedIn, form: Fields) -> Response:
     """What became of a question that its asker gave up; asked until it is decided."""
     key = first_value(form, "key")[:200]
     if not key:
-        raise FieldProblem("key", "The key of the question is missing.")
+        raise FormProblem({"key": "The key of the question is missing."})
     found = cancel_request(state.store, caller.person.name, key)
     return JSONResponse(found if found["state"] == "ended" else {**found, "key": _new_key()})
 
@@ -85,70 +94,80 @@ def question_progress(state: CurrentState, caller: SignedIn, form: Fields) -> Re
     return JSONResponse({"step": state.tickets.step(caller.person.name, first_value(form, "key")[:200])})
 
 
-def _question_page(
-    dataset: DatasetConfig, who: Caller, form: Form, key: str, said: Said, *, items: list[str], status: int = 200
-) -> Response:
-    said, wrong = said if isinstance(said, tuple) else (said, None)
-    given = {field: values[0] for field, values in form.items()}
-    body = ask_page(dataset, FormState(given, wrong), items, key, said)
-    return page_response(f"Ask {dataset.name}", body, who=who, status=status, here="/", script=True)
+def field_errors(problem: Problem) -> Mapping[str, str]:
+    """What a refusal says about fields of the form, as far as that is known: the core begins with a field's name."""
+    if isinstance(problem, FormProblem):
+        return problem.errors
+    named = _FIELD.match(problem.message) if problem.code == "bad_question" else None
+    return {} if named is None else {named[1]: _refusal(problem)}
 
 
-def _question(form: Form) -> Question:
-    """The question of a form.
-
-    Raises:
-        FieldProblem: A field holds what cannot be read; the first one, in the order of the table.
-    """
-    if not form.get("item"):
-        raise FieldProblem("item", "Tick at least one column to rank.")
-    if first_value(form, "mechanism") not in ("", AUTO, *offered_mechanisms()):
-        raise FieldProblem("mechanism", "Choose a mechanism of the list.")
-    _check_filter(first_value(form, "where").strip() or None)
-    read = {row.name: _read_field(form, row) for row in fields_of(Face.HTTP)}
-    given = {name: value for name, value in read.items() if value not in (None, [])}
-    if not first_value(form, "score"):
-        given.pop("clip", None)  # the field stands in every form
-    if not form.get("by"):
-        for name in ("groups_per_user", "groups", "floor"):
-            given.pop(name, None)
-    return Question.from_fields(cast(QuestionFields, given))
+def _with_defaults(form: Form, dataset: ServedDataset, caller: Caller) -> Form:
+    """A form with what it asks where nothing else is written: the usual number, and the last period that has ended."""
+    periods = recent_periods(dataset.ledger, dataset.ledger.account(caller.payer))
+    named = not periods or any(form.get(name) for name in ("period", "since", "last"))
+    return {"k": [FormState(form).number], **form} | ({} if named else {"period": [str(periods[-2].period)]})
 
 
-def _read_field(form: Form, row: QuestionField) -> object:
-    """The value that a form gives to a field; None where it gives none."""
-    if row.kind is ValueKind.FLAG:
-        return first_value(form, row.name) == "yes" if row.name in form else None
-    if row.kind is ValueKind.COLUMNS:
-        return form.get(row.name, [])[:MOST_COLUMNS]
-    text = first_value(form, row.name).strip()
-    if not text and row.default is not ...:
-        return None
-    if row.kind is ValueKind.COUNT:
-        return _parse_count(form, row.name, row.in_form, row.at_most or 1)
-    if row.kind in (ValueKind.EPSILON, ValueKind.DELTA) and len(text) > (row.longest or 0):
-        raise FieldProblem(row.name, "Write ε and δ as short numbers, such as 0.5 or 1e-8.")
-    return text[: row.longest]
+@dataclass(frozen=True)
+class _Shown:
+    """What the page shows: the form, the forecast of its question, or why it was refused. `key` makes it count once."""
+
+    form: FormState
+    key: str = ""
+    found: Forecast | None = None
+    message: str | None = None
+    status: int = 200
 
 
-def _guessed_data(form: Form, dataset: DatasetConfig) -> PublicFacts | None:
-    """What the form says about data of this kind; nothing where it does not say how many users there are."""
-    if not first_value(form, "users").strip():
-        return None
-    users = _parse_count(form, "users", "Users, roughly", _MOST_USERS)
-    per_user = PER_USER
-    if first_value(form, "per_user").strip():
-        per_user = _parse_count(form, "per_user", "Items of each user", 10**6)
-    shape = first_value(form, "shape") or DEFAULT_SHAPE
-    items = dataset.public.items if dataset.public else None
-    return PublicFacts(users=users, items=items, per_user=per_user, shape=shape[:200])
+def _question_page(state: ServiceState, dataset: ServedDataset, caller: Caller, shown: _Shown) -> Response:
+    config, form = dataset.config, shown.form
+    account = dataset.ledger.account(caller.payer)
+    periods = recent_periods(dataset.ledger, account)
+    newest = periods[-2].period if periods else None
+    return page_response(
+        "ask.html",
+        who=caller,
+        here="/",
+        status=shown.status,
+        script=True,
+        dataset=config,
+        title=title_of(config),
+        form=form,
+        fields=FIELDS,
+        key=shown.key or _new_key(),
+        most=state.config.limits.k,
+        numbers=[*(number for number in NUMBERS if number <= state.config.limits.k), ALL],
+        periods=periods,
+        newest=newest,
+        short_period=short_period,
+        left=newest_remaining(dataset.ledger, account),
+        choices=_choices(config, form),
+        guess=_usual_guess(config),
+        message=shown.message,
+        found=shown.found,
+        trials=TRIALS,
+    )
 
 
-def _parse_count(form: Form, name: str, label: str, most: int) -> int:
-    text = first_value(form, name).strip()
-    if not (text.isascii() and text.isdigit() and len(text) <= 20 and 1 <= int(text) <= most):
-        raise FieldProblem(name, f"{label}: write a whole number from 1 to {most:,}.")
-    return int(text)
+def _choices(dataset: DatasetConfig, form: FormState) -> dict[str, dict[str, str]]:
+    """What the fields with a list of choices offer, by field: value and words."""
+    shape = form.get("shape", dataset.public.shape if dataset.public else DEFAULT_SHAPE)
+    lists = {name: name for name in dataset.domains}
+    return {
+        "mechanism": {"auto": "automatic", **{name: name for name in offered_mechanisms()}},
+        "domain": {"": "not publicly listed", **lists},
+        "groups": {"": "not publicly listed: only groups in which an item is named", **lists},
+        "shape": SHAPES if shape in SHAPES else {shape: f"as published: {shape}", **SHAPES},
+    }
+
+
+def _usual_guess(dataset: DatasetConfig) -> dict[str, str]:
+    """What stands in the fields about data of this kind at first."""
+    public = dataset.public
+    if public is None:
+        return {"users": "", "per_user": str(PER_USER), "shape": DEFAULT_SHAPE}
+    return {"users": str(public.users), "per_user": str(public.per_user or PER_USER), "shape": public.shape}
 
 
 def _refusal(problem: Problem) -> str:
@@ -158,27 +177,3 @@ def _refusal(problem: Problem) -> str:
 
 def _new_key() -> str:
     return secrets.token_urlsafe(16)
-
-
-class FieldProblem(Problem):
-    """Something that was written into a field of the form, and cannot be asked."""
-
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(422, "bad_question", message)
-        self.field = field
-
-
-def field_of_problem(problem: Problem) -> str | None:
-    """The field that a refusal is about, as far as that is known: the core begins with its name."""
-    if isinstance(problem, FieldProblem):
-        return problem.field
-    named = _FIELD.match(problem.message) if problem.code == "bad_question" else None
-    return None if named is None else named[1]
-
-
-def _check_filter(text: str | None) -> None:
-    try:
-        if text is not None:
-            where.parse_filter(text)
-    except CrestlineError as error:
-        raise FieldProblem("where", capitalize_first(str(error))) from None

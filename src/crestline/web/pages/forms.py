@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias, Unpack
+from typing import Annotated, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 from fastapi import Depends, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import RedirectResponse, Response
 
 from crestline.web.access.callers import caller_by_cookie
-from crestline.web.pages.parts.layout import Frame, Visitor, alert_box, error_footer, page
+from crestline.web.pages.rendering import page_response
 from crestline.web.permissions import Caller
 from crestline.web.problems import Problem, forbidden_problem
 from crestline.web.service_state import ServiceState
 
 COOKIE = "crestline"
-# Nothing but our own files, and no script, style or handler inside a page.
-POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; "
-    "frame-ancestors 'none'; base-uri 'none'"
-)
+_TITLES = {
+    402: "Not enough budget",
+    403: "You may not see this",
+    404: "There is no page here",
+    409: "This question was sent before",
+    413: "This is too large",
+    422: "This cannot be done",
+    429: "Too many requests",
+    500: "The service made a mistake",
+    503: "The data do not answer",
+}
+
+# What a person needs to know, where the words of the API speak to a program.
+_MESSAGES = {
+    "forbidden": "Either it does not exist, or your account may not see it. The owner of the data can allow it.",
+    "no_such_route": "The address may be mistyped, or the page is from an earlier version.",
+}
 
 Form: TypeAlias = dict[str, list[str]]
 
@@ -78,22 +90,18 @@ SignedInOwner = Annotated[Caller, Depends(_owner_or_forbidden)]
 Fields = Annotated[Form, Depends(_read_form)]
 
 
-def page_response(
-    title: str, *body: object, who: Caller | None, status: int = 200, **frame: Unpack[Frame]
-) -> HTMLResponse:
-    """A page with its headers; `frame` goes to `page`."""
-    visitor = None if who is None else Visitor(who.person.name, who.is_owner)
-    text = page(title, *body, who=visitor, **frame)
-    return HTMLResponse(text, status_code=status, headers={"Content-Security-Policy": POLICY})
-
-
 def error_page(request: Request, problem: Problem) -> Response:
     """A refusal as a page; who is not signed in is sent to do so."""
     if isinstance(problem, SignInFirst):
         return RedirectResponse("/", 303)
-    body = (alert_box(problem.message), error_footer(request.state.request_id))
-    who = getattr(request.state, "signed_in", None)
-    return page_response("This did not work", *body, who=who, status=problem.status)
+    return page_response(
+        "error.html",
+        who=getattr(request.state, "signed_in", None),
+        status=problem.status,
+        title=_TITLES.get(problem.status, "This did not work"),
+        message=_MESSAGES.get(problem.code, problem.message),
+        number=request.state.request_id,
+    )
 
 
 def first_value(form: Form, name: str) -> str:

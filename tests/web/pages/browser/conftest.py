@@ -82,14 +82,15 @@ class Window:
         self.open()
         self.page.get_by_label("Token").fill(self.token(who))
         self.page.get_by_role("button", name="Sign in").click()
-        expect(self.page.get_by_role("heading", level=1)).to_have_text("Data sets")
+        expect(self.page.get_by_role("heading", level=1)).to_have_text("What would you like to know?")
 
     def ask(self, dataset: str = "loans", button: str = "Ask", **fields: str) -> None:
         """Fill in the form and press a button."""
         self.open(f"/datasets/{dataset}")
+        self.page.get_by_text("More:").click()
         for label, value in fields.items():
-            self.page.locator(f"[name={label}]").fill(value)
-        self.page.get_by_role("button", name=button, exact=True).click()
+            self.page.locator(f"#{label}").fill(value)
+        self.page.locator(f"aside button[value={button.lower()}]").click()
 
     def keep(self, name: str) -> None:
         """A screenshot of the whole page, where they are wanted."""

@@ -1,4 +1,4 @@
-"""axe-core finds nothing serious on any page, light and dark; and it does find a fault that is there."""
+"""axe-core finds nothing on any page, light and dark; and it does find a fault that is there."""
 
 from __future__ import annotations
 
@@ -19,23 +19,20 @@ SEEN = ("color-contrast", "scrollable-region-focusable", "target-size")
 
 
 def faults(window: Window, rules: tuple[str, ...] = ()) -> list[str]:
-    """What axe calls serious or critical, by some rules or by all."""
+    """What axe finds, by some rules or by all."""
     window.page.evaluate(AXE)
     options: dict[str, Any] = {"resultTypes": ["violations"]} | ({"runOnly": rules} if rules else {})
     result: dict[str, Any] = window.page.evaluate("options => axe.run(document, options)", options)
-    return [
-        f"{fault['id']}: {fault['help']}: {fault['nodes'][0]['html']}"
-        for fault in result["violations"]
-        if fault["impact"] in ("serious", "critical")
-    ]
+    return [f"{fault['id']}: {fault['help']}: {fault['nodes'][0]['html']}" for fault in result["violations"]]
 
 
+COUNTED = "The 5 values of 'title' with the most users"  # of the past: with numbers
 PAGES = (
     "/",
     "/datasets/loans",
     "/budget",
     "/history",
-    "/mechanisms",
+    "/how",
     "/owner",
     "/history?find=DE",
     "/answers/0",
@@ -45,7 +42,7 @@ PAGES = (
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_no_page_has_a_serious_fault(windows: Windows, dark: bool) -> None:
+def test_no_page_has_a_fault(windows: Windows, dark: bool) -> None:
     window = windows(dark=dark, size=TELEPHONE if dark else None)
     name = "dark" if dark else "light"
     rules = SEEN if dark else ()
@@ -58,7 +55,7 @@ def test_no_page_has_a_serious_fault(windows: Windows, dark: bool) -> None:
         found[path] = faults(window, rules)
         window.keep(f"page{path.replace('/', '-').partition('?')[0]}-{name}")
     window.open("/history")
-    window.page.get_by_role("row").filter(has_text="NoisyCounts").get_by_role("link").first.click()
+    window.page.get_by_role("link", name=COUNTED).first.click()
     window.page.get_by_role("heading", name="What came back").wait_for()
     for code in ("As curl", "As Python"):
         window.page.get_by_text(code, exact=True).click()

@@ -1,1 +1,0 @@
-"""What was asked and spent so far: the history, and budgets over time."""

@@ -1,1 +1,0 @@
-"""The pages of the owner: what is served, to whom, and the tokens."""

@@ -1,1 +1,0 @@
-"""What pages are made of: HTML, the frame that all share, and charts."""
