@@ -58,7 +58,7 @@ def top_k(
         source: Path or glob (Parquet, CSV, JSON lines), database URL, Ibis, pandas, Polars or Arrow table, address in a
             store (`S3` adds its endpoint and credentials), or `Histogram`.
         table: Table to ask, with a database URL.
-        k: Number of items wanted.
+        k: Number of items wanted, or "all": as many as can be named, at most 1,000.
         user, item: Columns of the user, whose presence is hidden, and of the item (one or several).
         epsilon, delta: Total of this answer; with a ledger they may be left out, and are then the usual share of its
             budget (see `Dataset.top`).

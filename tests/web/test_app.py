@@ -77,6 +77,13 @@ def test_several_columns_and_a_filter(service: Service) -> None:
     assert set(map(tuple, answer["items"])) <= {("Rivers", "nature"), ("Bridges", "craft")}
 
 
+def test_all_items_are_as_many_as_the_service_allows(service: Service) -> None:
+    answer = service.top(k="all").json()
+    assert answer["question"]["k"] == service.state.config.limits.k == 50
+    assert set(answer["items"]) >= {"Rivers", "Bridges"}
+    assert service.top(k="most").status_code == 422
+
+
 def test_coverage_is_released_where_it_is_asked_for(service: Service) -> None:
     answer = service.top(coverage=True).json()
     assert set(answer["coverage"]) == {"users", "all_users", "share", "spread", "share_spread"}

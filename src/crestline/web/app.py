@@ -17,11 +17,13 @@ from starlette.routing import Route
 from crestline import __version__
 from crestline.deadline import end_within
 from crestline.errors import CrestlineError, LedgerError
+from crestline.exact_numbers import MOST_NAMED
 from crestline.ledger.receipt import utc_now
 from crestline.ledger.report import account_decimals
 from crestline.price.encoding import encode_price
 from crestline.price.price import Price
 from crestline.question import Question, QuestionFields
+from crestline.question_fields import ALL
 from crestline.randomness.entropy import system
 from crestline.sql_questions.statement import Kind
 from crestline.web.access.callers import caller_by_token, sent_from_this_machine
@@ -151,7 +153,7 @@ async def top(
 
     With an Idempotency-Key, a request that is sent again is answered again, and not charged again.
     """
-    question = QueuedQuestion(caller, name, _question(request_body), idempotency_key)
+    question = QueuedQuestion(caller, name, _question(request_body, state.config.limits.k), idempotency_key)
     return JSONResponse(await answer_from_queue(state, question, request.is_disconnected))
 
 
@@ -160,7 +162,7 @@ async def price(
     request: Request, name: str, request_body: TopRequest, state: CurrentState, caller: Known
 ) -> JSONResponse:
     """What a question would cost you at most and at least; nothing is charged, and no row is read."""
-    dataset, question = caller.dataset(state, name), _question(request_body)
+    dataset, question = caller.dataset(state, name), _question(request_body, state.config.limits.k)
 
     def work() -> Price:
         return price_question(state, caller, dataset, question, system())
@@ -195,9 +197,14 @@ async def sql(
     return JSONResponse(result_json(statement, answer))
 
 
-def _question(request_body: TopRequest) -> Question:
-    """The question as it was sent: numbers are read as they are written, and what the data set decides is left out."""
-    return Question.from_fields(cast(QuestionFields, request_body.model_dump()))
+def _question(request_body: TopRequest, most: int) -> Question:
+    """The question as it was sent: numbers are read as they are written, and what the data set decides is left out.
+
+    All items are as many as the service allows.
+    """
+    fields = request_body.model_dump()
+    all_items = {"k": min(most, MOST_NAMED)} if fields["k"] == ALL else {}
+    return Question.from_fields(cast(QuestionFields, fields | all_items))
 
 
 @api.get("/datasets", response_model=Datasets)
