@@ -179,11 +179,12 @@ class Relation:
         return self._sum_weights(units, places, weights[np.bincount(units)[units] - 1], buckets)
 
     def pairs_in_buckets(self, key: bytes, kept_buckets: NDArray[np.bool_]) -> Self:
-        alive = kept_buckets[self._buckets(key, len(kept_buckets))[self._items]]
+        alive = kept_buckets[self._buckets(key, len(kept_buckets))][self._items]
         units = self._units[alive]
         made = self.__class__.__new__(self.__class__)
         made._names, made._hashing, made._several, made.floor = self._names, self._hashing, self._several, self.floor
         made._set_units(self._users[units], self._items[alive], changes(units))
+        made._last_buckets = self._last_buckets  # rounds have one key
         return made
 
     def observed_items(self, key: bytes, weights: Counts) -> ObservedItems:
@@ -252,7 +253,7 @@ class Relation:
         return self._units[kept], self._items[kept]
 
     def _buckets(self, key: bytes, buckets: int) -> Counts:
-        """The bucket of each item by its number; asked twice for each key, and only of items that are left."""
+        """The bucket of each item by its number; asked twice in each round, and computed once for each key."""
         if self._last_buckets[0] != (key, buckets):
             there = np.flatnonzero(np.bincount(self._items))
             found = np.zeros(int(self._items.max(initial=-1)) + 1, dtype=np.int64)
