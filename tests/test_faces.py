@@ -7,12 +7,15 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 import crestline as cl
 from crestline.cli.plan import plan
 from crestline.cli.price import price
 from crestline.cli.top import top
 from crestline.client.remote import RemoteDataset
+from crestline.errors import ParameterError
+from crestline.exact_numbers import MOST_NAMED
 from crestline.periods.calendar import Calendar, Periods
 from crestline.price.batch import ARGUMENTS, parse_question
 from crestline.question import Question, QuestionFields
@@ -51,6 +54,19 @@ def test_every_field_is_offered_or_left_out_for_a_reason(face: str | Face) -> No
     left_out = {name: row.not_in[face] for name, row in FIELDS.items() if isinstance(face, Face) and face in row.not_in}
     assert WRITTEN - OFFERED[face] == set(left_out)
     assert all(left_out.values())
+
+
+def test_all_items_are_as_many_as_the_limit_says() -> None:
+    every = Question.from_fields({"k": "all"})
+    assert every == Question(k=MOST_NAMED) == parse_question({"k": "all"}).question
+    assert every.words().startswith("As many as can be named, at most 1,000, of the values of ")
+    assert TopRequest.model_validate({"k": "all", "item": "title"}).k == "all"
+    assert Question(k=MOST_NAMED - 1).words().startswith("The 999 values of ")
+    for name in ("k_bar", "contribution"):
+        with pytest.raises(ParameterError, match=name):
+            parse_question({"k": 1, name: "all"})
+        with pytest.raises(ValidationError):
+            TopRequest.model_validate({"k": 1, "item": "title", name: "all"})
 
 
 @pytest.mark.parametrize("face", OF_THE_SERVICE)

@@ -110,6 +110,7 @@ def test_a_delta_that_is_not_small_against_the_users_is_warned_of() -> None:
         cl.connect(table).dataset("t", user="user", budget=budget, users=0)
 
 
+@pytest.mark.long
 def test_what_a_user_holds_shows_no_row_no_fraction_and_no_address(tmp_path: Path) -> None:
     table = pd.DataFrame({"user": [f"alice{n}" for n in range(500)], "item": ["Rivers<b>"] * 500})
     data = cl.connect(table).dataset(
@@ -144,3 +145,15 @@ def test_what_a_user_holds_shows_no_row_no_fraction_and_no_address(tmp_path: Pat
         for text in (repr(held), held._repr_html_()):
             assert not re.search(r"alice|secret|Fraction|0x[0-9a-f]{6}|object at|<b>(?!Shop)", text), text
     assert '<meter max="1" value="0.9' in data._repr_html_()
+
+
+@pytest.mark.long
+def test_a_budget_by_period_shows_what_is_left_of_each() -> None:
+    table = pd.DataFrame({"user": [f"u{n}" for n in range(900)], "item": ["a"] * 900, "day": ["2026-01-15"] * 900})
+    budget = cl.Budget(4, "1e-5", per="month", time="day")
+    data = cl.connect(table).dataset("shop", user="user", budget=budget)
+    assert "<meter" not in data._repr_html_()
+    data.top(k=1, item="item", period="2026-01", epsilon=1, delta="1e-6")
+    assert data._repr_html_().count("<meter") == 1
+    assert "</meter> 2026-01: 9" in data._repr_html_()
+    assert "Budget epsilon 4" in str(data)

@@ -23,6 +23,7 @@ Result = TypeVar("Result")
 
 # Larger values are refused before a slow computation begins; up to these, accounting is fast.
 LARGEST_K = 10**5
+MOST_NAMED = 1_000  # where k is "all"
 LARGEST_K_BAR = 10**7
 LARGEST_CONTRIBUTION = 10**9
 

@@ -1,12 +1,11 @@
 """Labels as they leave the program, in tables, terminals, pictures, HTML, CSV and JSON.
 
-A label is the text of somebody in the data. None may steer a terminal, become a formula of a spreadsheet, or end an
-element of a page. Only Arrow, pandas, Polars and `Answer.to_dict` give labels out as they are.
+A label is a text of the data, and a user may have chosen it. None may steer a terminal, become a formula of a
+spreadsheet, or end an element of a page. Only Arrow, pandas, Polars and `Answer.to_dict` give labels out as they are.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -58,6 +57,8 @@ class HasShortRepr:
 
 def write_csv(file: SupportsWrite[str], heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Write a header and rows as CSV, by `csv_cell`."""
+    import csv
+
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(map(csv_cell, heads))
     writer.writerows(map(csv_cell, row) for row in rows)

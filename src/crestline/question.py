@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from inspect import Parameter
-from typing import TYPE_CHECKING, Any, Required, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Required, Self, TypedDict
 
 from crestline.errors import ParameterError, QuestionError
 from crestline.exact_numbers import (
+    MOST_NAMED,
     Exact,
     whole_number,
     with_typed_dict_signature,
@@ -38,6 +39,7 @@ NO_SNAPSHOT = (
     "table, which all observed items and pairs need: take mechanism='auto' or another mechanism than Observed and "
     "Sieve, or ask outside of your transaction"
 )
+_AS_MANY = f"As many as can be named, at most {MOST_NAMED:,}, of the "  # where k is "all"
 PUBLIC_GROUPS = "a public list"  # replaces the list of groups in a stored answer
 
 
@@ -79,7 +81,7 @@ NO_LIMITS = Limits()
 class QuestionFields(TypedDict, total=False):
     """Keyword arguments of a question, in `top_k`, `Dataset.top` and `Dataset.price`."""
 
-    k: Required[int]
+    k: Required[int | Literal["all"]]
     user: str
     item: str | Sequence[str]
     where: str | None
@@ -116,7 +118,7 @@ class Question(HasShortRepr):
     """One question on one table; it names columns and reads nothing.
 
     Attributes:
-        k: Number of items wanted.
+        k: Number of items wanted; `"all"` in the fields of a question stands for at most 1,000 (`MOST_NAMED`).
         item: One or several columns; the label of several is a tuple.
         user: Column that holds the user, the privacy unit.
         where: Boolean expression over columns, parsed and checked by the source.
@@ -297,8 +299,8 @@ class Question(HasShortRepr):
 
 def _in_words(question: Question, words: Words) -> str:
     """What is ranked: k, items, users or sum, then periods, groups, filter and bounds."""
-    number = "" if question.k == 1 else f"{question.k:,} "
-    parts = [f"The {number}{words.value_of(question.item, number=question.k)} {_ranked_by(question, words)}"]
+    number = "The " if question.k == 1 else f"The {question.k:,} " if question.k != MOST_NAMED else _AS_MANY
+    parts = [f"{number}{words.value_of(question.item, number=question.k)} {_ranked_by(question, words)}"]
     if question.period is not None:
         parts[0] += f" {question.period.in_words()}"
     if question.by:

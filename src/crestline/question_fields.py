@@ -19,6 +19,7 @@ from crestline.exact_numbers import (
     LARGEST_CONTRIBUTION,
     LARGEST_K,
     LARGEST_K_BAR,
+    MOST_NAMED,
     Exact,
     decimal_and_exact_fields,
     exact_number,
@@ -30,6 +31,8 @@ from crestline.periods.calendar import MOST_PERIODS
 from crestline.score import LARGEST_CLIP
 
 AUTO = "auto"
+ALL = "all"
+"""A number of items: as many as can be named, up to a limit."""
 MOST_COLUMNS = 16  # of one question to the service
 LONGEST_COLUMN = 200  # characters of a column's name, for the service
 
@@ -66,6 +69,7 @@ class QuestionField:
         default: Its value where a question does not give it; `...` where a question must.
         at_most: The largest whole number (the smallest is 1).
         longest: The most characters that the service takes of a text.
+        all_means: What the word "all" stands for; None: it is refused.
         most_labels: The most labels of a list that the service takes one by one; None: it takes a list's name alone.
         label: What a form calls it.
         goes_with: The field without which it has no meaning; with it, its default is written as well.
@@ -81,6 +85,7 @@ class QuestionField:
     default: object = None
     at_most: int | None = None
     longest: int | None = None
+    all_means: int | None = None
     most_labels: int | None = None
     label: str = ""
     goes_with: str | None = None
@@ -117,6 +122,8 @@ class QuestionField:
         """
         if self.kind is ValueKind.COLUMNS:
             return () if value is None else _several(value)
+        if value == ALL and self.all_means is not None:
+            return self.all_means
         if value is None or self.kind not in (ValueKind.EPSILON, ValueKind.DELTA):
             return value
         return (positive_number if self.kind is ValueKind.EPSILON else probability)(cast("Exact", value), self.name)
@@ -127,6 +134,8 @@ class QuestionField:
         Raises:
             ParameterError: The text is not of the field's kind.
         """
+        if text == ALL and self.all_means is not None:
+            return self.all_means
         if self.kind is ValueKind.COUNT:
             number = exact_number(cast("Exact", text), self.name)
             if number.denominator != 1 or number < 1:
@@ -180,7 +189,14 @@ _ONE_GROUP = {Face.PLAN: "a plan is for one group: --users says how many are in 
 
 _ROWS = (
     QuestionField(
-        "k", ValueKind.COUNT, "The number of items wanted.", ..., LARGEST_K, label="How many", always_written=True
+        "k",
+        ValueKind.COUNT,
+        f"The number of items wanted, or all: as many as can be named, at most {MOST_NAMED:,}.",
+        ...,
+        LARGEST_K,
+        all_means=MOST_NAMED,
+        label="How many",
+        always_written=True,
     ),
     QuestionField(
         "user",

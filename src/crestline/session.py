@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from crestline.sql_questions.result import SqlResult
     from crestline.sql_questions.statement import Parameter
 
+_SHOWN_PERIODS = 12
 _RECENT = 20  # entries of a ledger that are searched for the last answer
 Address = str | os.PathLike[str]
 
@@ -57,7 +58,7 @@ def top_k(
         source: Path or glob (Parquet, CSV, JSON lines), database URL, Ibis, pandas, Polars or Arrow table, address in a
             store (`S3` adds its endpoint and credentials), or `Histogram`.
         table: Table to ask, with a database URL.
-        k: Number of items wanted.
+        k: Number of items wanted, or "all": as many as can be named, at most 1,000.
         user, item: Columns of the user, whose presence is hidden, and of the item (one or several).
         epsilon, delta: Total of this answer; with a ledger they may be left out, and are then the usual share of its
             budget (see `Dataset.top`).
@@ -404,11 +405,20 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         budget = self.ledger.budget
-        meter = "" if budget.calendar else self.remaining._repr_html_()
+        parts = [self.remaining] if budget.calendar is None else self._remaining_by_period()
+        meters = "".join(part._repr_html_() for part in parts)
         lines = [self.description or "", f"Users of column {self.user!r}; budget {budget}"]
         return (
-            f"<b>{html_text(self.title or self.ledger.dataset)}</b><p>{'<br>'.join(map(html_text, lines))}</p>{meter}"
+            f"<b>{html_text(self.title or self.ledger.dataset)}</b><p>{'<br>'.join(map(html_text, lines))}</p>{meters}"
         )
+
+    def _remaining_by_period(self) -> list[Remaining]:
+        """What is left of the last periods that a question was charged to."""
+        single = [one for one in self.ledger.periods() if one.span == 1][-_SHOWN_PERIODS:]
+        return [
+            replace(Remaining.from_balance(one.balance.budget, one.balance.remaining, None), period=one.period_text)
+            for one in single
+        ]
 
     @property
     def remaining(self) -> Remaining:

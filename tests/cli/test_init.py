@@ -74,7 +74,7 @@ def test_init_writes_a_configuration_that_serves(sales: Path, capsys: pytest.Cap
         (["{sales}", "--item", "sq"], "there is no column 'sq'; there are: customer_id, sku"),
         (["{sales}", "--epsilon", "much"], "epsilon"),
         (["{sales}", "--delta", "2"], "delta"),
-        (["{sales}", "--per", "fortnight"], "per must be one of day, week, month, quarter, year"),
+        (["{sales}", "--per", "fortnight", "--time", "sku"], "per must be one of day, week, month, quarter, year"),
         (["{sales}", "--per", "month", "--time", "price"], "price"),
         (["nowhere.parquet"], "there is no file nowhere.parquet"),
     ],

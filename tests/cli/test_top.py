@@ -45,6 +45,13 @@ def test_a_table_for_people(loans: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "Promised:" in shown
 
 
+def test_all_items_are_as_many_as_can_be_named(loans: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["top", str(loans), *["all" if one == "3" else one for one in CALL], "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["question"]["k"] == 1_000
+    assert run(["top", str(loans), *["most" if one == "3" else one for one in CALL]]) == 2
+    assert "-k" in capsys.readouterr().err
+
+
 def test_json_for_pipes(loans: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["top", str(loans), *CALL]) == 0
     value = json.loads(capsys.readouterr().out)
@@ -66,7 +73,7 @@ def test_csv_for_sheets(loans: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--epsilon", "nan"], 2, "epsilon must be a number such as"),
         (["--delta", "1"], 2, "delta must be smaller than one"),
         (["--delta", "-1e-6"], 2, "delta must be larger than zero"),
-        (["-k", "0"], 2, "k must be at least 1"),
+        (["-k", "0"], 2, "k must be a whole number of at least 1"),
         (["--k-bar", "2"], 2, "k_bar must be at least k"),
         (["--mechanism", "Magic"], 2, "there is no mechanism 'Magic'"),
         (["--item", "titel"], 2, "titel"),

@@ -3,7 +3,8 @@
     python -m tests.ledger.victim FOLDER random|grid KILLS [ADDRESS]
 
 Prints, as JSON, how many were killed and in which state they left their last question. With an address, of a database
-on a server, all use that one. Some processes ask in eight threads at once, whose questions are written together.
+on a server, all use that one. Some processes ask in eight threads at once, whose questions are written together, and
+some ledgers have a witness.
 """
 
 from __future__ import annotations
@@ -44,6 +45,12 @@ def reach_of(ledger: Ledger) -> PeriodCharge | None:
     return None if ledger.budget.calendar is None else _REACH
 
 
+def witness_of(releases: Path) -> Path | None:
+    """The witness of a ledger: every second file has one."""
+    name = releases.stem.partition("-")
+    return releases.with_suffix(".witness") if name[0].isdecimal() and int(name[0]) % 2 else None
+
+
 def live(address: str, releases: Path, ready: int, threads: int) -> None:
     """Ask for ever. A release is a line in a file that is on disk before the settlement begins, and so is what the
     settlement came to, once it came to something.
@@ -56,7 +63,7 @@ def live(address: str, releases: Path, ready: int, threads: int) -> None:
         os.write(out, f"{' '.join(map(str, words))}\n".encode())
         os.fsync(out)
 
-    with Ledger.open(address) as ledger:
+    with Ledger.open(address, witness=witness_of(releases)) as ledger:
         os.write(ready, b"!")
         reach = reach_of(ledger)
 
@@ -103,7 +110,7 @@ def check(address: str, releases: Path) -> str:
     lines = [line.split() for line in releases.read_text().splitlines()] if releases.exists() else []
     released = {int(number): int(paid) * EPSILON for number, paid, *_ in lines}
     acknowledged = {int(number): int(paid) * EPSILON for number, paid, *settled in lines if settled}
-    with Ledger.open(address) as ledger:
+    with Ledger.open(address, witness=witness_of(releases)) as ledger:
         assert ledger.verify().findings == ()
         history = [entry.content for entry in ledger.history()]
         period = None if reach_of(ledger) is None else _PERIOD
@@ -155,10 +162,12 @@ def main(folder: Path, plan: str, kills: int, server: str | None) -> None:
     for number, kill in enumerate(PLANS[plan](kills)):
         file = folder / f"{number // _KILLS_PER_FILE}-{kill.by_period}.db"
         address, releases = server or str(file), file.with_suffix(".released")
+        releases = releases.with_name(f"server-{releases.name}") if server else releases
         if not releases.exists():
             releases.touch()
             whole = small_budget(10**6)
-            Ledger.create(address, by_period(whole) if kill.by_period else whole).close()
+            budget = by_period(whole) if kill.by_period else whole
+            Ledger.create(address, budget, witness=witness_of(releases)).close()
         kill_one(address, releases, kill.steps * kill.threads, kill.delay, kill.threads)
         states[check(address, releases)] += 1
     print(json.dumps(states))

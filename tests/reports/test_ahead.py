@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import threading
@@ -214,6 +215,16 @@ def test_a_process_that_is_killed_neither_asks_nor_pays_twice(tmp_path: Path, wh
         assert [one.reserved for one in series.ahead] == [True] * 3
         assert ledger.spent(period="2026-W45") == charged
         assert ledger.verify().findings == ()
+
+
+@pytest.mark.slow
+@pytest.mark.engines
+@pytest.mark.parametrize("kills", [8, pytest.param(200, marks=pytest.mark.full)])
+def test_what_was_settled_before_a_kill_is_published_by_the_next_run(tmp_path: Path, kills: int) -> None:
+    run = [sys.executable, "-m", "tests.reports.victim", str(tmp_path), str(kills)]
+    done = subprocess.run(run, check=True, timeout=PATIENCE * kills, stdout=subprocess.PIPE, text=True)
+    left = json.loads(done.stdout)
+    assert left["settled"] + left["lost before it was answered"] == 4 * (kills + 1)  # of four editions that are due
 
 
 def test_a_reservation_for_another_question_is_given_back() -> None:

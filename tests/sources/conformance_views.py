@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from crestline.ask import ask
@@ -167,6 +168,19 @@ class ViewConformance:
             assert sorted(set(changes)) == [0, int(weights[MANY - 1])]
             assert sum(change > 0 for change in changes) == MANY
 
+    def test_no_view_depends_on_the_order_of_rows(self, engine: Engine) -> None:
+        """A user who is first, in the middle, last or anywhere: the hash of a label is the same."""
+        table = crowd(TEXTS, pa.string())
+        shuffled = np.random.default_rng(3).permutation(len(table))
+        orders = [np.arange(len(table)), np.arange(len(table))[::-1], np.roll(np.arange(len(table)), 40), shuffled]
+        assert len({_everything(engine.source(table.take(order))) for order in orders}) == 1
+
+    def test_views_of_columns_that_are_declared_not_null(self, engine: Engine) -> None:
+        table = crowd(TEXTS, pa.string())
+        table = table.filter(pc.and_(table["user"].is_valid(), table["item"].is_valid()))
+        declared = pa.schema([field.with_nullable(False) for field in table.schema])
+        agrees(engine.source(table.cast(declared)), table, question(), some=False)
+
     def test_observed_items_are_read_for_a_mechanism_that_looks_at_them(self, engine: Engine) -> None:
         table = crowd(TEXTS, pa.string())
         source, asked, weights = engine.source(table), question(contribution=3), (1,) * 3
@@ -187,6 +201,23 @@ class ViewConformance:
         )
         answer = ask(prepared, source=source, entropy=replay("stands out"))
         assert set(answer.items) == {"a", "é"}
+
+
+def _everything(source: Source) -> str:
+    """What a mechanism may see, with a bound that cuts: the loads, the cells and the scores."""
+    with views(source, question()) as pairs:
+        alive = pairs.pairs_in_buckets(OTHER_KEY, SOME)
+        return repr(
+            [
+                (
+                    part.bucket_loads(KEY, BUCKETS, gaussian_weights(1, BUCKETS)).tolist(),
+                    part.users_by_items().tolist(),
+                    seen(part.observed_items(KEY, gaussian_weights(1, 2))),
+                    part.slots(3).items,
+                )
+                for part in (pairs, alive)
+            ]
+        )
 
 
 def _by_label(items: ObservedItems) -> Iterator[tuple[str, int]]:

@@ -20,7 +20,6 @@ from crestline.cli.options import (
 from crestline.cli.output import Format, FormatOption, make_console, resolve_format
 from crestline.cli.progress import show_progress
 from crestline.cli.top import print_answer
-from crestline.price.question_files import read_questions
 
 if TYPE_CHECKING:
     from crestline.answer.answer import Answer
@@ -56,6 +55,7 @@ def ask(
     crestline ask fitted.json --source sales.parquet --user customer_id --ledger ledger.db
     """
     from crestline.errors import CrestlineError, ParameterError
+    from crestline.price.question_files import read_questions
 
     if resolve_format(form) is Format.CSV:
         raise ParameterError("several answers are no one table: use --format json (one answer on each line) or table")

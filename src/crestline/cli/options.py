@@ -8,10 +8,11 @@ from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from crestline.errors import ParameterError
 from crestline.question_fields import FIELDS, Face, QuestionField, ValueKind, fields_of
 
 if TYPE_CHECKING:
@@ -128,8 +129,17 @@ def _option(field: QuestionField, *, required: bool) -> Parameter:
     default = _default(field)
     if not required and default is None:
         kind = or_(kind, None)
-    option = typer.Option(... if required else default, *names, help=_help(field))
+    parser = None if field.all_means is None else _read_count_or_all
+    option = typer.Option(... if required else default, *names, help=_help(field), parser=parser)
     return Parameter(field.name, Parameter.KEYWORD_ONLY, default=option, annotation=kind)
+
+
+def _read_count_or_all(text: str) -> int:
+    """A number of items; the word "all" is the limit that the field states."""
+    try:
+        return cast(int, FIELDS["k"].parse(text))
+    except ParameterError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _help(field: QuestionField) -> str:

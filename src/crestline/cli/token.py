@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -115,6 +114,8 @@ def _tokens(path: Path) -> Iterator[tuple[Config, Tokens]]:
 
 def _operator() -> str:
     """The user of this machine who gives the command, for the entry in the ledger."""
+    import getpass
+
     try:
         return f"{getpass.getuser()} (command line)"
     except (KeyError, OSError):  # a user without a name

@@ -33,6 +33,7 @@ class ObservedItems(Histogram):
         floor: A public number: at least this number of users keep each item, and its score is reduced by the floor.
         labels: Labels of all items, in order, if they are known.
         named: Function from picked items to their labels.
+        users_of: Function from picked items to their numbers of users; None where scores are all that is known.
 
     Raises:
         ParameterError: A number is not valid, or `labels` has another length.
@@ -46,6 +47,7 @@ class ObservedItems(Histogram):
         floor: int = 1,
         labels: Sequence[Label] | None = None,
         named: Callable[[Sequence[tuple[int, int]]], Sequence[Label]] | None = None,
+        users_of: Callable[[Sequence[tuple[int, int]]], Sequence[int]] | None = None,
     ) -> None:
         self.floor, least = whole_number(floor, "floor"), 1 - floor_reduction(floor, whole_number(unit, "unit"))
         classes = (
@@ -56,7 +58,7 @@ class ObservedItems(Histogram):
         self.scores: NDArray[np.int64] = np.array([score for score, _ in groups], dtype=np.int64)
         sizes = np.array([many for _, many in groups], dtype=np.int64)
         self.starts: NDArray[np.int64] = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
-        self._named = named
+        self._named, self._users_of = named, users_of
         self._listed = None if labels is None else tuple(labels)
         if self._listed is not None and len(self._listed) != self.size:
             raise ParameterError("there must be one label for each observed item")
@@ -96,6 +98,11 @@ class ObservedItems(Histogram):
             return tuple(self._listed[position] for position in positions)
         picks = [self._pick_at(position) for position in positions]
         return tuple(picks if self._named is None else self._named(picks))
+
+    def count_users(self, positions: Sequence[int]) -> Sequence[int]:
+        """Number of users of the items at some ranks, without a cap, weights or a floor."""
+        assert self._users_of is not None, "asked only of pairs"
+        return self._users_of([self._pick_at(position) for position in positions])
 
     def _pick_at(self, position: int) -> tuple[int, int]:
         group = int(np.searchsorted(self.starts, position, side="right")) - 1

@@ -58,10 +58,11 @@ def usual_epsilon(budget: Budget, cost_of: Callable[[Fraction], Cost]) -> Fracti
             lambda epsilon: _can_measure(budget, cost_of(epsilon)), start=terms.item_epsilon, digits=_DIGITS
         )
     share = usual_share(budget).loss
-    found = largest_within(
-        lambda epsilon: budget.measure(cost_of(epsilon)).loss, share, start=budget.epsilon / 4, digits=_CLOSE
-    )
-    return round_down(found, _DIGITS)
+
+    def loss(epsilon: Fraction) -> Fraction:
+        return budget.measure(cost_of(round_down(epsilon, _DIGITS))).loss
+
+    return round_down(largest_within(loss, share, start=budget.epsilon / 4, digits=_CLOSE), _DIGITS)
 
 
 def fraction_of(amount: Amount, limit: Amount) -> float:
@@ -101,6 +102,7 @@ class Remaining(Amount):
     share: float
     epsilon: float
     more: int | None
+    period: str | None = None
 
     @classmethod
     def from_balance(cls, budget: Budget, left: Amount, last: Amount | None) -> Remaining:
@@ -121,7 +123,8 @@ class Remaining(Amount):
         return f'<p><meter max="1" value="{self.share:.4f}"></meter> {self}</p>'
 
     def __str__(self) -> str:
-        text = f"{percent(self.share)} left, worth epsilon {self.epsilon:.3g}"
+        when = "" if self.period is None else f"{self.period}: "
+        text = f"{when}{percent(self.share)} left, worth epsilon {self.epsilon:.3g}"
         return text if self.more is None else f"{text}; about {self.more:,} more like the last one"
 
 

@@ -132,9 +132,7 @@ def _available_views(question: Question, limits: Limits) -> tuple[str, ...]:
     """Views that a mechanism may have: slots alone where one pass, their number or a score was asked for."""
     if question.passes == 1 or question.k_bar is not None or question.score is not None:
         return ("slots",)
-    # Over several periods a user has a weight in each, so that noisy scores are no counts (P23.2).
-    uncounted = question.counts and limits.several
-    return tuple(kind for kind in limits.views_of(question) if kind in KINDS and not (kind == "pairs" and uncounted))
+    return tuple(kind for kind in limits.views_of(question) if kind in KINDS)
 
 
 def _pair_rules(question: Question, terms: object) -> list[AutoRule]:

@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from crestline.precision import precision
+from crestline.precision import current_bits, precision
 from crestline.randomness.draws import Draws, NoNoise, OnePerKey
 from crestline.randomness.exact_reals import rational_ball
 from crestline.randomness.laws.constant import CONSTANT
@@ -85,6 +85,28 @@ class Keys:
             noise = self.law.ball(self.draws.arrival_ball(row, column, bits))
             value = self.scores.ball(row, column) + rational_ball(self.scale) * noise
             return value if value.is_finite() else arb.nan()
+
+
+@dataclass(frozen=True)
+class SharedKey:
+    """One noisy key, a table of one cell, as the same score of every column of further keys."""
+
+    key: Keys
+
+    @property
+    def approx(self) -> Floats:
+        """The key as a double."""
+        values: Floats = self.key.rough_values[0]
+        return values
+
+    @property
+    def error(self) -> float:
+        """Bound on the error of the double; infinite where no double is valid, so that balls decide."""
+        return float("inf") if self.key.unreliable[0, 0] else self.key.error
+
+    def ball(self, row: int, column: int) -> arb:
+        """A ball around the key, from as many bits as the working precision has."""
+        return self.key.ball(0, 0, current_bits())
 
 
 def build_keys(scores: Scores, law: Law, uniforms: Uniforms, *, scale: Fraction = Fraction(1)) -> Keys:

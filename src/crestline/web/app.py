@@ -11,21 +11,23 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Path, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from crestline import __version__
 from crestline.deadline import end_within
 from crestline.errors import CrestlineError, LedgerError
+from crestline.exact_numbers import MOST_NAMED
 from crestline.ledger.receipt import utc_now
 from crestline.ledger.report import account_decimals
 from crestline.price.encoding import encode_price
+from crestline.price.price import Price
 from crestline.question import Question, QuestionFields
+from crestline.question_fields import ALL
 from crestline.randomness.entropy import system
 from crestline.sql_questions.statement import Kind
 from crestline.web.access.callers import caller_by_token, sent_from_this_machine
-from crestline.web.answer_once import QueuedQuestion, answer_from_queue
+from crestline.web.answer_once import QueuedQuestion, answer_from_queue, run_unpaid
 from crestline.web.api.schemas import (
     AnswerBody,
     Budgets,
@@ -151,15 +153,21 @@ async def top(
 
     With an Idempotency-Key, a request that is sent again is answered again, and not charged again.
     """
-    question = QueuedQuestion(caller, name, _question(request_body), idempotency_key)
+    question = QueuedQuestion(caller, name, _question(request_body, state.config.limits.k), idempotency_key)
     return JSONResponse(await answer_from_queue(state, question, request.is_disconnected))
 
 
 @api.post("/datasets/{name}/price", response_model=PriceBody)
-def price(name: str, request_body: TopRequest, state: CurrentState, caller: Known) -> JSONResponse:
+async def price(
+    request: Request, name: str, request_body: TopRequest, state: CurrentState, caller: Known
+) -> JSONResponse:
     """What a question would cost you at most and at least; nothing is charged, and no row is read."""
-    cost = price_question(state, caller, caller.dataset(state, name), _question(request_body), system())
-    return JSONResponse(encode_price(cost))
+    dataset, question = caller.dataset(state, name), _question(request_body, state.config.limits.k)
+
+    def work() -> Price:
+        return price_question(state, caller, dataset, question, system())
+
+    return JSONResponse(encode_price(await run_unpaid(state, caller, name, work, request.is_disconnected)))
 
 
 @api.post("/sql", response_model=SqlBody)
@@ -175,21 +183,28 @@ async def sql(
     Such as SELECT item, COUNT(DISTINCT user) FROM … GROUP BY item ORDER BY 2 DESC LIMIT 10.
     """
     dataset = caller.dataset(state, request_body.dataset)
-    statement = await run_in_threadpool(read_request, request_body, dataset, state.config.limits.k)
+    name, most_items, has_left = dataset.config.name, state.config.limits.k, request.is_disconnected
+    statement = await run_unpaid(state, caller, name, lambda: read_request(request_body, dataset, most_items), has_left)
     if statement.kind is Kind.NOTHING:
         return JSONResponse(result_json(statement))
     asked = question_of(statement, request_body)
     if statement.kind is Kind.PRICE:
-        cost = await run_in_threadpool(price_question, state, caller, dataset, asked, system())
+        cost = await run_unpaid(
+            state, caller, name, lambda: price_question(state, caller, dataset, asked, system()), has_left
+        )
         return JSONResponse(result_json(statement, price=str(cost)))
-    question = QueuedQuestion(caller, dataset.config.name, asked, idempotency_key)
-    answer = await answer_from_queue(state, question, request.is_disconnected)
+    answer = await answer_from_queue(state, QueuedQuestion(caller, name, asked, idempotency_key), has_left)
     return JSONResponse(result_json(statement, answer))
 
 
-def _question(request_body: TopRequest) -> Question:
-    """The question as it was sent: numbers are read as they are written, and what the data set decides is left out."""
-    return Question.from_fields(cast(QuestionFields, request_body.model_dump()))
+def _question(request_body: TopRequest, most: int) -> Question:
+    """The question as it was sent: numbers are read as they are written, and what the data set decides is left out.
+
+    All items are as many as the service allows.
+    """
+    fields = request_body.model_dump()
+    all_items = {"k": min(most, MOST_NAMED)} if fields["k"] == ALL else {}
+    return Question.from_fields(cast(QuestionFields, fields | all_items))
 
 
 @api.get("/datasets", response_model=Datasets)

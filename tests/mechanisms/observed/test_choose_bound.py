@@ -12,10 +12,11 @@ import pytest
 
 from crestline.mechanisms.observed.choose_bound import (
     ItemCountEstimate,
+    LastStep,
     SieveSetting,
-    _setting_score,
+    _forecast,
+    best_last_step,
     best_setting,
-    share_passing,
 )
 from crestline.mechanisms.observed.noisy_query import NoisyQuery
 from crestline.mechanisms.observed.thresholds import rough_threshold
@@ -68,12 +69,61 @@ def test_scores_and_the_best_setting_are_those_that_are_written_down(
     assert cap in (4, 16, 32, 128)
     known = {1 << j: score(cells, popular, mu_squared, 1 << j, cap) for j in range(cap.bit_length())}
     for contribution, expected in known.items():
-        found = _setting_score(users, popular, mu_squared, DELTA, SieveSetting(contribution, cap))
-        assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        forecast = _forecast(users, popular, mu_squared, DELTA, SieveSetting(contribution, cap), 0)
+        assert forecast.score() == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        share = passing(cells, popular, mu_squared, contribution, cap)
+        assert forecast.passing.mean() == pytest.approx(share, rel=1e-9, abs=1e-12)
     best = max(known, key=lambda one: known[one])
     assert best_setting(users, popular, mu_squared, DELTA) == SieveSetting(best, cap)
-    expected = passing(cells, popular, mu_squared, best, cap)
-    assert share_passing(users, popular, mu_squared, DELTA) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def ranked_score(
+    cells: Sequence[float], popular: float, mu_squared: float, contribution: int, k: int, items: int, share: float
+) -> float:
+    """The score of a threshold that names more than k items, whose counts put them in order (P28.2), with noise across
+    of the variance of P23.6."""
+    cap = crowd(cells).choose_cap()
+    sigma = math.sqrt(contribution / (mu_squared * share))
+    threshold = rough_threshold(contribution, cap, sigma, DELTA)
+    mean, variation = weights(cells, contribution, cap)
+    first = math.sqrt((sigma / mean) ** 2 + (0.3 * popular * variation) ** 2)
+    b = min((2, 3, 4, 6), key=lambda b: b / 2 * (1 - math.sqrt(1 - 1 / b)) * (items - 1) + b)
+    second = math.sqrt(b / 2 * (1 - math.sqrt(1 - 1 / b)) * items / (mu_squared * (1 - share)))
+    cdf = NormalDist().cdf
+    named = fmean(
+        cdf((mean * count - threshold) / sigma) * cdf((count - popular * math.sqrt(k / items)) / first)
+        for count in (popular / math.sqrt((j - 0.5) / 16) for j in range(1, 17))
+    )
+    return named - 0.4 / math.sqrt(first**-2 + second**-2) / popular
+
+
+@pytest.mark.parametrize("cells", CROWDS)
+@pytest.mark.parametrize(
+    ("popular", "mu_squared", "k"), [(30.0, 0.05, 10), (400.0, 0.3, 1), (400.0, 0.3, 10), (4000.0, 0.3, 100)]
+)
+def test_the_last_step_is_split_where_the_forecast_of_that_is_better(
+    cells: list[int], popular: float, mu_squared: float, k: int
+) -> None:
+    users = crowd(cells)
+    cap = users.choose_cap()
+    alone = best_setting(users, popular, mu_squared, DELTA)
+    step = best_last_step(users, popular, mu_squared, DELTA, 0, k)
+    if passing(cells, popular, mu_squared, alone.contribution, cap) < 0.95:
+        assert step == LastStep(alone, Fraction(1), k)
+        return
+    ways = {
+        (share, 1 << j, max(round(wider * k), k + 2)): ranked_score(
+            cells, popular, mu_squared, 1 << j, k, max(round(wider * k), k + 2), share
+        )
+        for share in (0.15, 0.25, 0.35, 0.5, 0.65)
+        for j in range(cap.bit_length())
+        for wider in (1.25, 1.5, 2, 3)
+    }
+    best = max(ways, key=lambda way: ways[way])
+    if ways[best] <= score(cells, popular, mu_squared, alone.contribution, cap):
+        assert step == LastStep(alone, Fraction(1), k)
+        return
+    assert (float(step.share), step.setting, step.items) == (best[0], SieveSetting(best[1], cap), best[2])
 
 
 @pytest.mark.parametrize(

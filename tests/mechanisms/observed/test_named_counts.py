@@ -14,11 +14,18 @@ from scipy.stats import binom, norm
 from tests.mechanisms.observed.test_observed import User, hockey_stick, neighbours, scored
 from tests.mechanisms.observed.test_sieve import planted
 
-from crestline.errors import ParameterError
 from crestline.histogram.observed_items import ObservedItems
-from crestline.histogram.relation import CELLS
+from crestline.histogram.relation import CELLS, Relation, Rows, SplitMixHashing
 from crestline.mechanisms.observed.choose_bound import SieveSetting
-from crestline.mechanisms.observed.named_counts import FULL_WEIGHT, MeanWeight, count_named, mean_weight
+from crestline.mechanisms.observed.count_step import NoisyUsers
+from crestline.mechanisms.observed.named_counts import (
+    FULL_WEIGHT,
+    MeanWeight,
+    NoisyScores,
+    combine_counts,
+    count_named,
+    mean_weight,
+)
 from crestline.mechanisms.observed.noisy_query import FINE, NoisyQuery
 from crestline.mechanisms.observed.observed import Observed
 from crestline.mechanisms.observed.release import ThresholdRule, draw_releases
@@ -54,9 +61,19 @@ def test_counts_cost_nothing_and_change_no_name(light: bool) -> None:
             assert abs(count - int(truth[item])) < 0.35 * truth[item]  # type: ignore[call-overload] # items are numbers
 
 
-def test_over_several_periods_scores_are_no_counts() -> None:
-    with pytest.raises(ParameterError, match="ask about one period"):
-        Sieve(10, 1, "1e-6", counts=True, several=True)
+@pytest.mark.long
+def test_over_several_periods_counts_are_paid_for() -> None:
+    """Users who are there in both of two periods count once, and the noisy scores tell nothing about users."""
+    users, items = planted(False).pairs()
+    rows = Rows(np.tile(users, 2), np.tile(items, 2), np.repeat(np.arange(2), len(users)))
+    both = Relation.from_rows(rows, list, SplitMixHashing(np.arange(3_000), np.arange(40_000)))
+    truth = np.bincount(items)
+    found = Sieve(10, 1, "1e-6", counts=True, several=True).release(both, replay("periods"))
+    assert len(found) == 10
+    for item, count, bound in zip(found.items, found.counts or (), found.bounds or (), strict=True):
+        assert abs(count - int(truth[item])) < 200  # type: ignore[call-overload] # items are numbers; σ is 25
+        assert bound.low < count < bound.high
+    assert Sieve(10, 1, "1e-6", several=True).release(both, replay("periods")).counts is None
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
@@ -86,7 +103,7 @@ def test_an_interval_holds_given_that_the_item_was_named(law: Law, lead: float) 
     chances = below + (1 - below) * rng.random(draws)
     ppf = norm.ppf if law is GAUSSIAN else (lambda p: np.where(p < 0.5, np.log(2 * p), -np.log(2 * (1 - p))))
     scores = truth + scale * ppf(chances)
-    _, bounds = count_named(scores, scale, bar, FULL_WEIGHT, law=law)
+    _, bounds = count_named(NoisyScores(scores, scale, bar, law), FULL_WEIGHT)
     hits = sum(bound.low <= truth <= bound.high for bound in bounds)
     assert holds(hits, draws, 0.95) or 0 <= hits / draws - 0.95 < 0.03  # ends are rounded outwards, and reach the count
     if law is GAUSSIAN and lead == -2.0:
@@ -106,7 +123,7 @@ def test_where_k_cuts_the_bar_is_what_was_cut() -> None:
         for found in draw_releases(items, rule, 400, replay("cut")):
             assert found.bar >= rule.threshold
             bar = float(found.bar if cut else rule.threshold)
-            _, bounds = count_named(np.array(found.values, dtype=float), 60.0, bar, FULL_WEIGHT)
+            _, bounds = count_named(NoisyScores(np.array(found.values, dtype=float), 60.0, bar), FULL_WEIGHT)
             true = [truth[name] for name in items.names(found.ranks)]  # type: ignore[index] # names are numbers
             hits += sum(bound.low <= users <= bound.high for users, bound in zip(true, bounds, strict=True))
             number += len(bounds)
@@ -133,15 +150,46 @@ def test_the_mean_weight_is_that_of_the_cells_that_stand() -> None:
 
 
 def test_a_count_is_a_score_divided_by_the_mean_weight() -> None:
-    counts, bounds = count_named(np.array([60.0, 30.0]), 5.0, 20.0, MeanWeight(0.5, 0.02, 0.4))
+    def counted(values: list[float], weight: MeanWeight, bar: float = 20.0, least: int = 1) -> Any:
+        return count_named(NoisyScores(np.array(values), 5.0, bar), weight, least=least)
+
+    counts, bounds = counted([60.0, 30.0], MeanWeight(0.5, 0.02, 0.4))
     assert counts == [120, 60]
     assert all(bound.low < count < bound.high for count, bound in zip(counts, bounds, strict=True))
-    wide = count_named(np.array([60.0, 30.0]), 5.0, 20.0, MeanWeight(0.5, 0.2, 0.4))[1]
+    wide = counted([60.0, 30.0], MeanWeight(0.5, 0.2, 0.4))[1]
     assert wide[0].high - wide[0].low > bounds[0].high - bounds[0].low
     assert wide[0].error == bounds[0].error  # all counts share the error of the mean weight: it moves no rank
-    assert count_named(np.array([]), 5.0, 20.0, FULL_WEIGHT) == ([], [])
-    (least,), (bound,) = count_named(np.array([0.2]), 5.0, 0.1, FULL_WEIGHT, least=3)
+    assert counted([], FULL_WEIGHT) == ([], [])
+    (least,), (bound,) = counted([0.2], FULL_WEIGHT, 0.1, 3)
     assert (least, bound.low) == (3, 3)
+
+
+def test_noisy_counts_and_scores_are_weighed_by_their_noise() -> None:
+    """Against the formulas of `combine_counts` in plain numbers: the mean weight is corrected first, then each item."""
+    weight, scores = MeanWeight(0.5, 0.1, 0.0), NoisyScores(np.array([100.0, 60.0]), 5.0, 20.0)
+    counted = NoisyUsers(np.array([180.0, 110.0]), 36.0, 9.0)
+    off = (9 + (36 + 10**2) / 2) / 160**2  # squared error of the ratio of the means, by their noise
+    gain = 0.01 / (0.01 + off)
+    factor = 1 + gain * (145 / 160 - 1)
+    left = 0.01 * (1 - gain)
+    values, bounds = combine_counts(scores, weight, counted)
+    for value, bound, free, count in zip(values, bounds, (200, 120), (180, 110), strict=True):
+        alone = (10 * factor) ** 2
+        one, other = 1 / (alone + left * (free * factor) ** 2), 1 / 45
+        assert value == pytest.approx((free * factor * one + count * other) / (one + other))
+        half = 1.96 / math.sqrt(one + other)
+        assert (bound.low, bound.high) == (math.floor(value - half), math.ceil(value + half))
+        own = 1.96 * math.sqrt(one**2 * alone + other**2 * 36) / (one + other)
+        assert float(bound.error) == pytest.approx(own, abs=1e-3)
+
+
+def test_counts_alone_where_no_mean_weight_is_known() -> None:
+    scores, counted = NoisyScores(np.array([100.0, 60.0]), 5.0, 20.0), NoisyUsers(np.array([180.0, 2.0]), 36.0, 0.0)
+    values, bounds = combine_counts(scores, None, counted, least=2)
+    assert values.tolist() == [180, 2]
+    assert [(bound.low, bound.high) for bound in bounds] == [(168, 192), (2, 14)]
+    nothing = NoisyScores(np.zeros(0), 5.0, 20.0)
+    assert combine_counts(nothing, FULL_WEIGHT, NoisyUsers(np.zeros(0), 0.0, 0.0))[1] == []
 
 
 # Everything that is released with counts, as an exact law over cells of noisy scores.

@@ -19,12 +19,14 @@ from crestline.errors import ParameterError
 from crestline.guarantees.gaussian import delta_of, largest_mu_squared
 from crestline.histogram.observed_items import ObservedItems
 from crestline.histogram.relation import Relation
-from crestline.mechanisms.observed import sieve
-from crestline.mechanisms.observed.choose_bound import ItemCountEstimate, SieveSetting, best_setting
+from crestline.mechanisms.observed import bucket_rounds, sieve
+from crestline.mechanisms.observed.bucket_rounds import fresh_key, keep_heavy_buckets, strongest_buckets
+from crestline.mechanisms.observed.choose_bound import ItemCountEstimate, LastStep, SieveSetting
+from crestline.mechanisms.observed.count_step import NoisyUsers, add_noise_to_users
 from crestline.mechanisms.observed.law import threshold_law
 from crestline.mechanisms.observed.noisy_query import FINE, NoisyQuery, noisy_query, sigma_for
 from crestline.mechanisms.observed.release import ThresholdRule, draw_releases
-from crestline.mechanisms.observed.sieve import Sieve, heavy_buckets
+from crestline.mechanisms.observed.sieve import Sieve
 from crestline.mechanisms.observed.thresholds import gaussian_threshold
 from crestline.mechanisms.observed.weights import UNIT, gaussian_weights
 from crestline.mechanisms.selection import Selection
@@ -170,67 +172,94 @@ def _grid_law(factor: float) -> dict[int, float]:
     return law
 
 
-def test_the_cut_keeps_what_may_be_among_the_k_heaviest() -> None:
-    loads = NoisyQuery(np.array([1000, 900, 880, 700, 100, 0, -50]), Fraction(1))
-    assert heavy_buckets(loads, 1, wide=1).tolist() == [
-        True,
-        True,
-        True,
-        False,
-        False,
-        False,
-        False,
-    ]  # 2 σ are 128 steps
-    assert heavy_buckets(loads, 2).tolist() == [True] * 4 + [False] * 3  # the 2k largest are kept in any case
-    assert heavy_buckets(loads, 4).all()  # a rank beyond the last bucket is the smallest load
-    just = NoisyQuery(np.array([1000, 1000 - 128, 1000 - 129]), Fraction(1))
-    assert heavy_buckets(just, 1, wide=1).tolist() == [True, True, False]
+def test_a_share_of_the_buckets_stays_and_at_least_two_for_each_item() -> None:
+    evidence = np.array([5.0, 9.0, 1.0, 7.0, 7.0, 0.0, -3.0, 6.0, 2.0, 4.0])
+    assert strongest_buckets(evidence, 1).tolist() == [1, 3, 4, 7]  # 35% of ten, rounded to the even number
+    assert strongest_buckets(evidence, 3).tolist() == [0, 1, 3, 4, 7, 9]  # 2k, in the order of the buckets
+    assert strongest_buckets(evidence, 6).tolist() == list(range(10))  # there are no more
+    assert strongest_buckets(np.array([1.0, 2.0, 2.0, 2.0]), 1).tolist() == [1, 2]  # the first of equal ones
+    # After the last round those from two σ below the k-th on, of the same share.
+    assert strongest_buckets(evidence, 1, deviation=1.0).tolist() == [1, 3, 4]
+    assert strongest_buckets(evidence, 1, deviation=0.9).tolist() == [1, 3]  # the 2k largest in any case
+    assert strongest_buckets(evidence, 1, deviation=99.0).tolist() == [1, 3, 4, 7]
+
+
+def test_rounds_use_one_hash_and_their_evidence_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against P28.1 as it is written: noise over the buckets that are left, `r_j = √(B/left)`, 35% and two σ."""
+    looks: list[NoisyQuery] = []
+    cuts: list[tuple[list[float], float | None]] = []
+
+    def spy(numbers: Any, unit: int, mu_squared: Fraction, entropy: Any) -> NoisyQuery:
+        looks.append(noisy_query(numbers, unit, mu_squared, entropy))
+        return looks[-1]
+
+    def cut(evidence: Any, k: int, deviation: float | None = None) -> Any:
+        cuts.append((evidence.tolist(), deviation))
+        return strongest_buckets(evidence, k, deviation)
+
+    monkeypatch.setattr(bucket_rounds, "noisy_query", spy)
+    monkeypatch.setattr(bucket_rounds, "strongest_buckets", cut)
+    left = keep_heavy_buckets(planted(False), 3, 64, Fraction(2), replay("rounds"))
+    assert [len(one.steps) for one in looks] == [64, 22, 8, 6]  # 35% of each, and at least 2k
+    assert [one.sigma for one in looks] == [sigma_for(Fraction(1, 2))] * 4
+    factors = [math.sqrt(64 / len(one.steps)) for one in looks]
+    chosen = [strongest_buckets(np.array(evidence), 3) for evidence, _ in cuts[:3]]
+    for before, after, look, factor, places in zip(cuts, cuts[1:], looks[1:], factors[1:], chosen, strict=False):
+        assert after[0] == pytest.approx((np.array(before[0])[places] + factor * look.values).tolist())
+    deviation = math.sqrt(sum((factor * math.sqrt(2)) ** 2 for factor in factors))
+    assert [one for _, one in cuts] == [None, None, None, pytest.approx(deviation)]
+    assert 0 < len(np.unique(left._items)) < 8_000  # type: ignore[attr-defined] # pairs in memory
 
 
 @pytest.mark.parametrize(
-    ("weight", "passing", "shares"),
+    ("weight", "shares", "step"),
     [
-        (0.5, 0.0, ["0.02", "0.01"]),
-        (0.49, 0.9, ["0.02", "0.01", "0.25", "0.02"]),
-        (0.49, 0.89, ["0.02", "0.01", "0.12", "0.13", "0.02"]),
+        (0.5, ["0.02", "0.01"], LastStep(SieveSetting(1, 4), Fraction(1), 5)),
+        (0.49, ["0.02", "0.01", *["0.075"] * 4, "0.02"], LastStep(SieveSetting(1, 4), Fraction(1), 5)),
+        (0.5, ["0.02", "0.01"], LastStep(SieveSetting(1, 4), Fraction(1, 4), 8)),
     ],
 )
 @pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("counts", [False, True])
 def test_the_steps_and_their_shares_are_those_of_the_checked_mathematics(
-    monkeypatch: pytest.MonkeyPatch, weight: float, passing: float, shares: list[str], several: bool
+    monkeypatch: pytest.MonkeyPatch, weight: float, shares: list[str], step: LastStep, several: bool, counts: bool
 ) -> None:
     """P18.4, whose look at the users is made to say something. Over several periods a user moves two of its cells, so
-    that its share pays for half of the precision (P16.2)."""
+    that its share pays for half of the precision (P16.2), and counts are paid for (P23.3)."""
     spent: list[Fraction] = []
     settings: list[tuple[object, ...]] = []
-    forecasts: list[tuple[object, ...]] = []
-
-    def passes(*given: object) -> float:
-        forecasts.append(given)
-        return passing
+    counted: list[Fraction] = []
 
     def quiet(numbers: Any, unit: int, mu_squared: Fraction, entropy: Any) -> NoisyQuery:
         spent.append(mu_squared)
         return NoisyQuery(np.full(len(numbers), -64), Fraction(1))
 
-    def best(*given: object) -> SieveSetting:
+    def best(*given: object) -> Any:
         settings.append(given)
-        return SieveSetting(1, 4)
+        return step.setting if several else step
 
-    monkeypatch.setattr(sieve, "noisy_query", quiet)
+    def count(users: Any, mu_squared: Fraction, entropy: Any, *, several: bool) -> NoisyUsers:
+        counted.append(mu_squared)
+        return add_noise_to_users(users, mu_squared, entropy, several=several)
+
+    for place in (sieve, bucket_rounds):
+        monkeypatch.setattr(place, "noisy_query", quiet)
     monkeypatch.setattr(sieve, "best_setting", best)
-    monkeypatch.setattr(sieve, "share_passing", passes)
+    monkeypatch.setattr(sieve, "best_last_step", best)
+    monkeypatch.setattr(sieve, "add_noise_to_users", count)
     monkeypatch.setattr(ItemCountEstimate, "mean_weight", lambda _: weight)
-    mechanism = Sieve(5, 1, "1e-6", several=several)
+    mechanism = Sieve(5, 1, "1e-6", several=several, counts=counts)
     released = mechanism.release(planted(light=True), replay("shares"))
-    looks = {1, len(shares) - 1}  # at the users by items: the last one only after a round
+    looks = {1, len(shares) - 1}  # at the users by items: the last one only after the rounds
     moved = [2 if several and place in looks else 1 for place in range(len(shares))]
     assert spent == [Fraction(share) * mechanism.mu_squared / two for share, two in zip(shares, moved, strict=True)]
-    before = float(mechanism.mu_squared * Fraction("0.97"))  # what both first looks leave
-    assert [given[1:] for given in forecasts] == [(1.0, before, Fraction(4, 10**7), 0)] * (weight < 0.5)
     left = mechanism.mu_squared * (1 - sum(map(Fraction, shares)))
-    assert [given[1:] for given in settings] == [(1.0, float(left), Fraction(4, 10**7), 0)]  # a count below one is one
-    sigma = sigma_for(left)
+    part = step.share if not several else Fraction(4, 5) if counts else Fraction(1)
+    share = float(left * part) if several else float(left)
+    k = () if several else (5,)
+    assert [given[1:] for given in settings] == [(1.0, share, Fraction(4, 10**7), 0, *k)]  # a count below one is one
+    assert counted == ([left * (1 - part)] if part < 1 else [])
+    sigma = sigma_for(left * part)
     bar = float(gaussian_threshold(1, 4, sigma, Fraction(4, 10**7))) + 1.645 * float(sigma)
     assert released.needed == pytest.approx(2 * bar)  # of users with four items, as long as nothing is known
 
@@ -240,7 +269,7 @@ def test_the_numbers_of_the_sieve_are_the_published_ones() -> None:
     assert mechanism.buckets == 2**14
     assert mechanism.mu_squared == largest_mu_squared(1 - Fraction(2, 10**11), Fraction(6, 10**7))
     assert (mechanism.delta_new, mechanism.slack) == (Fraction(4, 10**7), Fraction(6, 10**7))
-    assert len(sieve.fresh_key(replay("key"))) == 32
+    assert len(fresh_key(replay("key"))) == 32
     assert Sieve(1, 1, "0.1", buckets=2).buckets == 2
     with pytest.raises(ParameterError, match="at least 2"):
         Sieve(1, 1, "0.1", buckets=1)
@@ -260,35 +289,57 @@ def test_what_an_item_needed_is_stated_in_users() -> None:
 
 
 @pytest.mark.parametrize("light", [True, False])
-def test_the_steps_of_every_path_add_up_to_what_is_charged(monkeypatch: pytest.MonkeyPatch, light: bool) -> None:
+@pytest.mark.parametrize(("epsilon", "split"), [("0.02", False), ("1", True)])
+@pytest.mark.parametrize("several", [True, False])
+def test_the_steps_of_every_path_add_up_to_what_is_charged(
+    monkeypatch: pytest.MonkeyPatch, light: bool, epsilon: str, split: bool, several: bool
+) -> None:
     spent: list[Fraction] = []
-    original = noisy_query
+    last: list[Fraction] = []  # the contribution, and the length of the most that a user moves the numbers of users
 
     def spy(numbers: Any, unit: int, mu_squared: Fraction, entropy: Any) -> NoisyQuery:
-        seen = original(numbers, unit, mu_squared, entropy)
+        seen = noisy_query(numbers, unit, mu_squared, entropy)
         spent.append(1 / seen.sigma**2)
         return seen
 
-    last: list[Fraction] = []
-    drawn, weighed = draw_releases, best_setting
-
     def final(items: ObservedItems, rule: ThresholdRule, n: int, entropy: Any) -> Any:
-        last.append(1 / rule.scale**2)
-        return drawn(items, rule, n, entropy)
+        spent.append(1 / rule.scale**2)
+        return draw_releases(items, rule, n, entropy)
 
-    def setting_of(*given: Any) -> SieveSetting:
-        chosen = weighed(*given)
-        last.append(Fraction(chosen.contribution))
-        return chosen
+    def solve(contribution: int, *given: Any) -> Fraction:
+        last.append(Fraction(contribution))
+        return gaussian_threshold(contribution, *given)
 
-    monkeypatch.setattr(sieve, "noisy_query", spy)
+    def count(users: Any, mu_squared: Fraction, entropy: Any, **several: bool) -> NoisyUsers:
+        found = add_noise_to_users(users, mu_squared, entropy, **several)
+        last.append(mu_squared)
+        if users:
+            longest = longest_move(found, len(users))
+            assert 0.9 * float(mu_squared) < longest <= float(mu_squared) * (1 + 1e-9)
+        return found
+
+    for place in (sieve, bucket_rounds):
+        monkeypatch.setattr(place, "noisy_query", spy)
     monkeypatch.setattr(sieve, "draw_releases", final)
-    monkeypatch.setattr(sieve, "best_setting", setting_of)
-    mechanism = Sieve(5, 1, "1e-6")
+    monkeypatch.setattr(sieve, "gaussian_threshold", solve)
+    monkeypatch.setattr(sieve, "add_noise_to_users", count)
+    mechanism = Sieve(5, epsilon, "1e-6", several=several, counts=True)
     mechanism.release(planted(light), replay("path"))
-    total = sum(spent) + last[0] * last[1]
+    contribution, *counted = last
+    assert bool(counted) == (several or split)
+    *looks, threshold = spent
+    halved = (1, len(looks) - 1) if several else ()  # where a user moves two cells
+    total = sum(one * (2 if place in halved else 1) for place, one in enumerate(looks))
+    total += threshold * contribution + sum(counted)
     assert mechanism.mu_squared * Fraction(999_999, 10**6) < total <= mechanism.mu_squared
-    assert len(spent) == 2 if light else len(spent) in (4, 5)  # one round or two, and a look before and after
+    assert len(looks) in (2, 7)  # with four rounds, and a look after them
+    assert not split or (len(looks) == 2) == light
+
+
+def longest_move(noisy: NoisyUsers, many: int) -> float:
+    """The largest squared length, in units of the noise, of what a user with some of `many` named items changes."""
+    along = noisy.own + many * noisy.shared
+    return max((j - j * j / many) / noisy.own + j * j / many / along for j in range(1, many + 1))
 
 
 def planted(light: bool) -> Relation:

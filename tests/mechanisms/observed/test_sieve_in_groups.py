@@ -15,7 +15,8 @@ from crestline.guarantees.guarantee import ApproxDP
 from crestline.histogram.relation import GroupedRelation, Relation, Rows, SplitMixHashing
 from crestline.mechanisms import Sieve
 from crestline.mechanisms.in_groups import InGroups
-from crestline.mechanisms.observed import sieve
+from crestline.mechanisms.observed import bucket_rounds, sieve
+from crestline.mechanisms.observed.bucket_rounds import ROUNDS
 from crestline.mechanisms.observed.noisy_query import NoisyQuery, noisy_query
 from crestline.mechanisms.privacy_total import PrivacyTotal
 from crestline.mechanisms.selection import GroupSelections, Selection
@@ -141,12 +142,13 @@ def test_every_bucket_of_every_group_gets_noise_and_no_key_is_used_twice(monkeyp
         looks.append(len(numbers))
         return noisy_query(numbers, unit, mu_squared, entropy)
 
-    monkeypatch.setattr(sieve, "noisy_query", counted)
+    for place in (sieve, bucket_rounds):
+        monkeypatch.setattr(place, "noisy_query", counted)
     mechanism = Sieve.fit(TOTAL, groups=2)
     mechanism.release_groups(planted(), replay("keys"))
-    assert len(set(keys)) == len(keys)
-    rounds = [size for size in looks if size == mechanism.buckets]
-    assert len(rounds) + 3 == len(keys)  # one key for each round, and one for the last step of each group
-    assert len(rounds) >= 3  # where nothing is known, too
+    assert len(keys) == 3 * (ROUNDS + 1)
+    assert len(set(keys)) == 3 * 2  # one key for all rounds of a group, and one for its last step
+    assert looks.count(mechanism.buckets) == 3  # where nothing is known, too
+    assert looks.count(5_734) == looks.count(2_007) == looks.count(702) == 3  # 35% after each round
     assert looks.count(13) == 6  # of each group, before and after its rounds
     assert looks.count(1) == 3

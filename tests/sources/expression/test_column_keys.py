@@ -35,7 +35,7 @@ def column(name: str) -> tuple[pa.Array, set[Any]]:
     near = total.table(kind, [*cells, None])["v"].combine_chunks()
     far = [] if name not in FAR else pa.array(FAR[name], pa.int64() if name == "timestamp" else pa.int32()).cast(kind)
     dropped = int if pa.types.is_timestamp(kind) else type(None)
-    kept = {oracle.plain(cell) for cell in cells if not isinstance(cell, dropped)}
+    kept = {oracle.plain(cell) for cell in cells if not isinstance(cell, dropped) and cell == cell}  # no nan
     if pa.types.is_timestamp(kind):  # the first and the last day of the calendar are left to time zones
         kept = {cell for cell in kept if 1 < cell.year < 9999}
     return pa.concat_arrays([near, far]) if len(far) else near, kept

@@ -17,6 +17,7 @@ import numpy as np
 from crestline.histogram.count_bounds import CountBounds
 from crestline.histogram.relation import CELLS
 from crestline.mechanisms.observed.choose_bound import MIDDLES, SieveSetting, weights_by_cell
+from crestline.mechanisms.observed.count_step import NoisyUsers
 from crestline.mechanisms.observed.noisy_query import NoisyQuery
 from crestline.randomness.laws import GAUSSIAN, LAPLACE, Law
 from crestline.randomness.unit_points import Floats
@@ -86,41 +87,101 @@ def _cells_that_stand(values: Floats, sigma: float) -> tuple[Floats, float]:
     return cells, sigma
 
 
-def count_named(
-    scores: Floats, scale: float, bar: Floats | float, weight: MeanWeight, *, law: Law = GAUSSIAN, least: int = 1
-) -> tuple[list[int], list[CountBounds]]:
+@dataclass(frozen=True)
+class NoisyScores:
+    """Released noisy scores of named items.
+
+    Attributes:
+        values: The scores, in users who weigh one each.
+        scale: Scale of their noise.
+        bar: What each of them had to exceed: the threshold, or the largest noisy score that was left out.
+        law: Law of the noise.
+    """
+
+    values: Floats
+    scale: float
+    bar: Floats | float
+    law: Law = GAUSSIAN
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def count_named(scores: NoisyScores, weight: MeanWeight, *, least: int = 1) -> tuple[list[int], list[CountBounds]]:
     """Number of users of each named item, and its interval.
 
     Args:
-        scores: Released noisy scores, in users who weigh one each.
-        scale: Scale of their noise.
-        bar: What each of them had to exceed: the threshold, or the largest noisy score that was left out.
+        scores: Released noisy scores.
         weight: Mean weight of a pair.
-        law: Law of the noise.
         least: Number of users that each named item certainly has.
     """
-    counts = np.maximum(scores / weight.value, least)
-    top = (scores + _REACH * scale) / weight.value
+    counts = np.maximum(scores.values / weight.value, least)
+    top = (scores.values + _REACH * scores.scale) / weight.value
     top = top * (1 + _WIDE * np.hypot(weight.spread(counts), weight.error))
-    below = _conditional_law(scores, scale, bar, weight, law)
+    below = _conditional_law(scores, weight)
     low = np.maximum(_largest_above(below, 1 - _TAIL, top), least)
     high = np.maximum(_largest_above(below, _TAIL, top), counts)
-    width = _WIDTHS[law.name]
-    error = width * np.hypot(scale / weight.value, weight.spread(counts) * counts)
-    ends = zip(np.floor(low).tolist(), np.ceil(high).tolist(), np.rint(1000 * error).tolist(), strict=True)
-    bounds = [CountBounds(Fraction(first), Fraction(last), Fraction(int(off), 1000)) for first, last, off in ends]
-    return np.rint(counts).astype(np.int64).tolist(), bounds
+    width = _WIDTHS[scores.law.name]
+    error = width * np.hypot(scores.scale / weight.value, weight.spread(counts) * counts)
+    ends = zip(np.floor(low).tolist(), np.ceil(high).tolist(), error.tolist(), strict=True)
+    return np.rint(counts).astype(np.int64).tolist(), [_bounds(*one) for one in ends]
 
 
-def _conditional_law(
-    scores: Floats, scale: float, bar: Floats | float, weight: MeanWeight, law: Law
-) -> Callable[[Floats], Floats]:
+def combine_counts(
+    scores: NoisyScores, weight: MeanWeight | None, counted: NoisyUsers, *, least: int = 1
+) -> tuple[Floats, list[CountBounds]]:
+    """Number of users of each named item, from its noisy score and from a noisy count, and its interval.
+
+    Where scores are ranked by counts, few of those that stay are near the bar, and they are not corrected for it.
+
+    Args:
+        scores: Released noisy scores.
+        weight: Mean weight of a pair; None where it is not known: then scores tell nothing about users.
+        counted: Released numbers of users of the same items.
+        least: Number of users that each named item certainly has.
+    """
+    values, variance = counted.values, np.full(len(scores), counted.own + counted.shared)
+    own = np.full(len(scores), counted.own)
+    if weight is not None and len(scores):
+        free, noise, off = _with_counted_mean(scores, weight, counted)
+        alone = noise**2 + (weight.spread(free) * free) ** 2
+        share = variance / (alone + off * free**2 + variance)  # of the noisy score: the larger, the less noise it has
+        values = share * free + (1 - share) * values
+        own = share**2 * alone + (1 - share) ** 2 * counted.own
+        variance = (1 - share) * variance
+    values, width = np.maximum(values, least), _WIDTHS[GAUSSIAN.name]
+    half, error = width * np.sqrt(variance), width * np.sqrt(own)
+    low, high = np.maximum(np.floor(values - half), least), np.ceil(values + half)
+    return values, [_bounds(*one) for one in zip(low.tolist(), high.tolist(), error.tolist(), strict=True)]
+
+
+def _with_counted_mean(scores: NoisyScores, weight: MeanWeight, counted: NoisyUsers) -> tuple[Floats, float, float]:
+    """Counts from the scores and their noise, by a mean weight that the noisy counts correct; its squared error then.
+
+    The means of both tell how far the mean weight is off, as well as their own noise lets them.
+    """
+    free, noise = scores.values / weight.value, scores.scale / weight.value
+    many, mean = len(free), float(free.mean())
+    spread = float(((weight.spread(free) * free) ** 2).mean())
+    ratio = (counted.shared + (counted.own + noise**2 + spread) / many) / mean**2
+    gain = weight.error**2 / (weight.error**2 + ratio)
+    factor = 1 + gain * (float(counted.values.mean()) / mean - 1)
+    return free * factor, noise * factor, weight.error**2 * (1 - gain)
+
+
+def _bounds(low: float, high: float, error: float) -> CountBounds:
+    """Bounds from doubles; the error is rounded to a thousandth."""
+    return CountBounds(Fraction(low), Fraction(high), Fraction(round(1000 * error), 1000))
+
+
+def _conditional_law(scores: NoisyScores, weight: MeanWeight) -> Callable[[Floats], Floats]:
     """Probability that a noisy score is at most the released one, given that it exceeds the bar, by number of users."""
 
     def chance(users: Floats) -> Floats:
         mean = weight.value * users
-        deviation = np.hypot(scale, mean * np.hypot(weight.spread(users), weight.error))
-        return -np.expm1(_log_tail(law, (scores - mean) / deviation) - _log_tail(law, (bar - mean) / deviation))
+        deviation = np.hypot(scores.scale, mean * np.hypot(weight.spread(users), weight.error))
+        above = _log_tail(scores.law, (scores.values - mean) / deviation)
+        return -np.expm1(above - _log_tail(scores.law, (scores.bar - mean) / deviation))
 
     return chance
 

@@ -10,6 +10,7 @@ Proof note  docs/proofs/observed.md
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field as plain_field
 from dataclasses import replace
@@ -36,7 +37,7 @@ from crestline.mechanisms.mechanism import BuiltIn
 from crestline.mechanisms.observed import thresholds
 from crestline.mechanisms.observed.exact_delta import is_certainly_private
 from crestline.mechanisms.observed.law import threshold_law
-from crestline.mechanisms.observed.named_counts import FULL_WEIGHT, count_named
+from crestline.mechanisms.observed.named_counts import FULL_WEIGHT, NoisyScores, count_named
 from crestline.mechanisms.observed.release import ReleasedRanks, ThresholdRule, draw_releases
 from crestline.mechanisms.observed.release_groups import draw_in_groups
 from crestline.mechanisms.observed.weights import UNIT, Weights, gaussian_weights, laplace_weights
@@ -261,9 +262,11 @@ class Observed(BuiltIn):
         return float(self.scale) * self._noise_quantile((1 + chance) / 2)
 
     def _noise_quantile(self, chance: float) -> float:
-        from scipy.stats import laplace, norm
+        if self.noise == LAPLACE.name:
+            return math.copysign(-math.log1p(-abs(2 * chance - 1)), chance - 0.5)
+        from scipy.special import ndtri  # imported here, since SciPy is slow to load
 
-        return float((norm if self.noise == GAUSSIAN.name else laplace).ppf(chance))
+        return float(ndtri(chance))
 
     def _promise_holds(self, promise: ApproxDP) -> bool:
         """Whether a promise holds for users of `groups` groups: all items move, and each group may name a new one."""
@@ -295,7 +298,7 @@ class Observed(BuiltIn):
         if not self.counts:
             return None, None
         scores = np.multiply(np.array(values, dtype=np.float64), self.grid)
-        _, bounds = count_named(scores, float(self.scale), bar, FULL_WEIGHT, law=_NOISES[self.noise])
+        _, bounds = count_named(NoisyScores(scores, float(self.scale), bar, _NOISES[self.noise]), FULL_WEIGHT)
         return tuple(Fraction(value * self.grid) for value in values), tuple(bounds)
 
 

@@ -1,6 +1,7 @@
 """The sieve: find the heavy hash buckets, which are a public list, then apply a threshold to the items in them.
 
-Seed        new in crestline (P18): weighted loads of hashed buckets, thresholds over the remaining items
+Seed        new in crestline (P18, P28): weighted loads of hashed buckets, a threshold over the remaining items, and
+            where that names all that is wanted, their numbers of users
 Guarantee   (ε, δ_G(ε; μ) + δ_T) by P18.2; in a ledger one Gaussian step of μ² and δ_T; for users of c groups, with
             one release in each, (ε, δ_G(ε; √c μ) + c δ_T) by P15.1; the same with a public floor (P17.6)
 Assumes     distinct pairs of a user and an item, all views in one snapshot; needs no bound on a user's items. With a
@@ -13,11 +14,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crestline.errors import HistogramError, ParameterError
 from crestline.exact_fields import Flag, Number, Whole, WholeOrNone, field, to_bool, value
@@ -26,19 +26,23 @@ from crestline.guarantees.accountants import total
 from crestline.guarantees.cost import Cost, repeat_step
 from crestline.guarantees.gaussian import largest_mu_squared
 from crestline.guarantees.guarantee import GaussianDP, Guarantee
+from crestline.histogram.observed_items import ObservedItems
 from crestline.histogram.relation import PairViews
 from crestline.mechanisms.mechanism import PairMechanismBase
+from crestline.mechanisms.observed.bucket_rounds import fresh_key, keep_heavy_buckets
 from crestline.mechanisms.observed.choose_bound import (
     ItemCountEstimate,
+    LastStep,
+    best_last_step,
     best_setting,
-    share_passing,
     users_needed,
 )
-from crestline.mechanisms.observed.named_counts import MeanWeight, count_named, mean_weight
+from crestline.mechanisms.observed.count_step import NoisyUsers, add_noise_to_users
+from crestline.mechanisms.observed.named_counts import MeanWeight, NoisyScores, combine_counts, count_named, mean_weight
 from crestline.mechanisms.observed.noisy_query import FINE, NoisyQuery, noisy_query, sigma_for
 from crestline.mechanisms.observed.release import ReleasedRanks, ThresholdRule, draw_releases
 from crestline.mechanisms.observed.thresholds import gaussian_threshold
-from crestline.mechanisms.observed.weights import UNIT, Weights, gaussian_weights
+from crestline.mechanisms.observed.weights import gaussian_weights
 from crestline.mechanisms.privacy_total import PrivacyTotal
 from crestline.mechanisms.selection import Selection
 from crestline.mechanisms.slot_checks import check_contribution
@@ -50,14 +54,11 @@ BUCKETS = 1 << 14
 # Share of δ for items that only one user has; the rest is for the Gaussian steps.
 _NEW = Fraction(2, 5)
 # Shares of μ²: the noisy k-th count, the users by items before the rounds and after them, and the rounds of the sieve.
-_POPULAR, _USERS, _USERS_LEFT = Fraction(2, 100), Fraction(1, 100), Fraction(2, 100)
-_ONE_ROUND, _TWO_ROUNDS = (Fraction(25, 100),), (Fraction(12, 100), Fraction(13, 100))
-_LIGHT = 0.5  # from this mean weight of a pair on, a round of the sieve gains nothing
-_PASSES = 0.9  # from this expected share of the top k on, one round is enough
-_BELOW, _WIDE = 2, 2  # a bucket is kept from two σ below the k-th largest load on, and the 2k largest always
+_POPULAR, _USERS, _USERS_LEFT, _ROUNDS = (Fraction(percent, 100) for percent in (2, 1, 2, 30))
+_COUNTS = Fraction(20, 100)  # share of what is left for counts over several periods
+_LIGHT = 0.5  # from this mean weight of a pair on, rounds of the sieve gain nothing
 # The accountant rounds ε up in its twelfth digit, which may be a part in 10^11, and searches it a tenth as closely.
 _ROUNDING = 1 - Fraction(2, 10**11)
-_KEY_WORDS = 4
 _IN_GROUPS = "P15.1, P18.2"
 _LIKELY = 1.645  # this number of σ above the threshold, an item is named with 95% probability
 
@@ -75,8 +76,8 @@ class Sieve(PairMechanismBase):
         epsilon: ε of one release, all steps together.
         delta: δ of one release, all steps together.
         buckets: Number of hash buckets.
-        counts: Whether to publish the number of users of each named item, which costs nothing (P23.2); not over several
-            periods.
+        counts: Whether to publish the number of users of each named item. It costs nothing (P23.2), except over several
+            periods, where a share of the total is for it (P23.3).
         several: Whether pairs are of several periods, where neighbours differ in the rows of one user in one of them.
         groups: Groups in which one user counts, with one release in each, that the total covers; None: one.
     """
@@ -90,14 +91,6 @@ class Sieve(PairMechanismBase):
     groups: WholeOrNone = field(check_contribution, default=None, kw_only=True)
 
     theorem = "P18.2"
-
-    def __post_init__(self) -> None:
-        if self.counts and self.several:
-            raise ParameterError(
-                "over several periods a user has a weight in each, so that scores are no numbers of users: leave "
-                "counts out, or ask about one period"
-            )
-        super().__post_init__()
 
     @classmethod
     def fit(
@@ -177,20 +170,69 @@ class Sieve(PairMechanismBase):
         look = self._users_by_items(pairs, _USERS, entropy)
         users, left = ItemCountEstimate.from_query(look), 1 - _POPULAR - _USERS
         if users.mean_weight() < _LIGHT:
-            for share in self._choose_rounds(users, popular, left, hidden):
-                pairs, left = self._sieve_round(pairs, share, entropy), left - share
+            pairs = keep_heavy_buckets(pairs, self.k, self.buckets, _ROUNDS * self.mu_squared, entropy)
             look = self._users_by_items(pairs, _USERS_LEFT, entropy)
-            users, left = ItemCountEstimate.from_query(look), left - _USERS_LEFT
-        setting = best_setting(users, popular, float(self.mu_squared * left), self.delta_new, hidden)
-        sigma = sigma_for(self.mu_squared * left / setting.contribution)
+            users, left = ItemCountEstimate.from_query(look), left - _ROUNDS - _USERS_LEFT
+        mu_squared = self.mu_squared * left
+        step = self._choose_last_step(users, popular, mu_squared, hidden)
+        setting = step.setting
+        sigma = sigma_for(mu_squared * step.share / setting.contribution)
         threshold = gaussian_threshold(setting.contribution, setting.cap, sigma, self.delta_new)
-        rule = ThresholdRule(self.k, GAUSSIAN, sigma, threshold, sigma / FINE)
+        rule = ThresholdRule(step.items, GAUSSIAN, sigma, threshold, sigma / FINE)
         items = pairs.observed_items(fresh_key(entropy), gaussian_weights(setting.contribution, setting.cap))
         (found,) = draw_releases(items, rule, 1, entropy)
-        named = Selection(items.names(found.ranks), len(found.ranks) < self.k)
-        if self.counts:
-            named = _with_counts(named, found, rule, mean_weight(look, setting), hidden)
+        if step.share < 1:
+            rest = mu_squared * (1 - step.share)
+            counted = add_noise_to_users(items.count_users(found.ranks), rest, entropy, several=self.several)
+        else:
+            counted = None
+        named = self._name_items(items, found, counted, rule, None if self.several else mean_weight(look, setting))
         return replace(named, needed=users_needed(users, setting, hidden + float(threshold) + _LIKELY * float(sigma)))
+
+    def _choose_last_step(
+        self, users: ItemCountEstimate, popular: float, mu_squared: Fraction, hidden_floor: int
+    ) -> LastStep:
+        given = users, popular, float(mu_squared), self.delta_new, hidden_floor
+        if not self.several:
+            return best_last_step(*given, self.k)
+        # A user has a weight in each period, so that scores are no numbers of users, and P23.6 is for one period.
+        share = 1 - _COUNTS if self.counts else Fraction(1)
+        return LastStep(best_setting(users, popular, float(share * mu_squared), *given[3:]), share, self.k)
+
+    def _name_items(
+        self,
+        items: ObservedItems,
+        found: ReleasedRanks,
+        counted: NoisyUsers | None,
+        rule: ThresholdRule,
+        weight: MeanWeight | None,
+    ) -> Selection:
+        """The selection: the items that the threshold named, in the order of their counts where these were released.
+
+        A floor of `hidden + 1` took `hidden` full weights off every score, and off what it had to exceed. Over several
+        periods there is no mean weight, and released counts alone are the counts.
+        """
+        hidden = items.floor - 1
+        values = np.array(found.values, dtype=np.float64) * float(rule.grid) + hidden
+        scores = NoisyScores(values, float(rule.scale), float(found.bar) + hidden)
+        if counted is None:
+            names = items.names(found.ranks)
+            if not self.counts or weight is None:
+                return Selection(names, len(names) < self.k)
+            counts, bounds = count_named(scores, weight, least=hidden + 1)
+            return Selection(names, len(names) < self.k, tuple(map(Fraction, counts)), bounds=tuple(bounds))
+        values, bounds = combine_counts(scores, weight, counted, least=hidden + 1)
+        order = np.argsort(-values, kind="stable")[: self.k].tolist()
+        names = items.names([found.ranks[place] for place in order])
+        if not self.counts:
+            return Selection(names, len(names) < self.k)
+        counts = np.rint(values).astype(np.int64).tolist()
+        return Selection(
+            names,
+            len(names) < self.k,
+            tuple(Fraction(counts[place]) for place in order),
+            bounds=tuple(bounds[place] for place in order),
+        )
 
     def _noisy_kth_count(self, pairs: PairViews, entropy: Entropy) -> float:
         """The k-th largest number of users, with noise; at least one."""
@@ -200,52 +242,3 @@ class Sieve(PairMechanismBase):
     def _users_by_items(self, pairs: PairViews, share: Fraction, entropy: Entropy) -> NoisyQuery:
         moved = 2 if self.several else 1  # cells that one user changes: from one to another, or into one
         return noisy_query(pairs.users_by_items(), 1, share * self.mu_squared / moved, entropy)
-
-    def _choose_rounds(
-        self, users: ItemCountEstimate, popular: float, left: Fraction, hidden_floor: int
-    ) -> tuple[Fraction, ...]:
-        passing = share_passing(users, popular, float(self.mu_squared * left), self.delta_new, hidden_floor)
-        return _ONE_ROUND if passing >= _PASSES else _TWO_ROUNDS
-
-    def _sieve_round(self, pairs: PairViews, share: Fraction, entropy: Entropy) -> PairViews:
-        """One round (P18.1): every bucket load gets noise, and only pairs in heavy buckets are kept."""
-        key = fresh_key(entropy)
-        loads = pairs.bucket_loads(key, self.buckets, _bucket_weights(self.buckets))
-        return pairs.pairs_in_buckets(
-            key, heavy_buckets(noisy_query(loads, UNIT, share * self.mu_squared, entropy), self.k)
-        )
-
-
-def heavy_buckets(loads: NoisyQuery, k: int, wide: int = _WIDE) -> NDArray[np.bool_]:
-    """Buckets whose noisy load reaches the smaller of: the k-th largest less 2 σ, the 2k-th largest (P18.1).
-
-    A rank beyond the last bucket means the smallest load.
-    """
-    ranked = np.sort(loads.steps)[::-1]
-    last = len(ranked) - 1
-    cut = min(int(ranked[min(k - 1, last)]) - _BELOW * FINE, int(ranked[min(wide * k - 1, last)]))
-    return loads.steps >= cut
-
-
-def _with_counts(
-    named: Selection, found: ReleasedRanks, rule: ThresholdRule, weight: MeanWeight, hidden: int
-) -> Selection:
-    """The selection with the number of users of each item, from its released noisy score and the mean weight.
-
-    A floor of `hidden + 1` took `hidden` full weights off every score, and off what it had to exceed.
-    """
-    scores = np.array(found.values, dtype=np.float64) * float(rule.grid) + hidden
-    bar = float(found.bar) + hidden
-    counts, bounds = count_named(scores, float(rule.scale), bar, weight, least=hidden + 1)
-    return replace(named, counts=tuple(map(Fraction, counts)), bounds=tuple(bounds))
-
-
-def fresh_key(entropy: Entropy) -> bytes:
-    """Key for one hash: 32 random bytes."""
-    return entropy.words(_KEY_WORDS).tobytes()
-
-
-@lru_cache(maxsize=4)
-def _bucket_weights(buckets: int) -> Weights:
-    """`1/sqrt(d)` for d = 1, …, buckets, rounded down."""
-    return gaussian_weights(1, buckets)

@@ -17,7 +17,7 @@ from crestline.sources.expression.counting import COUNT, Items
 Pick: TypeAlias = tuple[int, int]  # a count, and a place among the items of that count
 
 _HOW_MANY = "how_many"
-_INDEX = "index"
+INDEX = "index"
 
 
 def count_multiplicities(every: Expression) -> Expression:
@@ -27,15 +27,20 @@ def count_multiplicities(every: Expression) -> Expression:
 
 def select_picks(every: Expression, items: Items, picks: Iterable[Pick]) -> Expression:
     """Count, index and label of the picked items, of a table of all items with their counts."""
+    found = place_picks(every, items, picks)
+    return found.select(COUNT, INDEX, **items.result_columns(found))
+
+
+def place_picks(every: Expression, items: Items, picks: Iterable[Pick]) -> Expression:
+    """The picked items of a table of all items with their counts, with their index."""
     import ibis
 
     chosen = sorted(set(picks))
     every = every.filter(every[COUNT].isin(sorted({count for count, _ in chosen})))
     order = [every[name] for name in items.names]
-    placed = every.mutate(**{_INDEX: ibis.row_number().over(group_by=COUNT, order_by=order)})
-    place = placed[COUNT].cast("string") + ":" + placed[_INDEX].cast("string")  # one flat list for any number of picks
-    found = placed.filter(place.isin([f"{count}:{index}" for count, index in chosen]))
-    return found.select(COUNT, _INDEX, **items.result_columns(found))
+    placed = every.mutate(**{INDEX: ibis.row_number().over(group_by=COUNT, order_by=order)})
+    place = placed[COUNT].cast("string") + ":" + placed[INDEX].cast("string")  # one flat list for any number of picks
+    return placed.filter(place.isin([f"{count}:{index}" for count, index in chosen]))
 
 
 def labels_in_order(picks: Sequence[Pick], known: dict[Pick, Label]) -> list[Label]:

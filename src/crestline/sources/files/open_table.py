@@ -73,9 +73,10 @@ def open_parquet(files: FileLocation, state: str, timeout: float, *, repair: boo
         _unreadable_message(files.name),
         lambda: parquet_table(engine, there, files.open_stream if repair else None),
     )
-    repaired, disordered = replace_errors(
+    repaired = replace_errors(_unreadable_message(files.name), lambda: find_repaired_columns(engine, there))
+    disordered = replace_errors(
         _unreadable_message(files.name),
-        lambda: (find_repaired_columns(engine, there), find_wrongly_ordered_columns(engine, there)),
+        lambda: find_wrongly_ordered_columns(engine, there, files.open_stream if repaired else None),
     )
     return OpenTable(_source(files, engine, table, timeout, []), state, lambda: None, unusable, repaired, disordered)
 

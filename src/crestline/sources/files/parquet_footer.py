@@ -45,9 +45,9 @@ class _Field:
     end: int
 
 
-def plain_footer(footer: bytes) -> bytes:
+def plain_footer(footer: bytes, *, statistics: bool = False) -> bytes:
     """The footer with top-level text, JSON, times of day and moments in milliseconds as bytes and whole numbers, and
-    without statistics.
+    without statistics, unless they are asked for.
 
     Raises:
         ValueError: the bytes are not a footer.
@@ -60,7 +60,9 @@ def plain_footer(footer: bytes) -> bytes:
                 footer[: schema.start],
                 _remove_checked_types(footer, schema.start),
                 footer[schema.end : groups.start],
-                _remove_statistics(footer, groups.start, (_CHUNKS, _CHUNK_DESCRIPTION)),
+                footer[groups.start : groups.end]
+                if statistics
+                else _remove_statistics(footer, groups.start, (_CHUNKS, _CHUNK_DESCRIPTION)),
                 footer[groups.end :],
             ]
         )

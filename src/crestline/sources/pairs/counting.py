@@ -15,7 +15,7 @@ from crestline.sources.engine.engine_functions import Expression, md5, number_of
 from crestline.sources.engine.inline_tables import inline_int_table
 from crestline.sources.expression.contribution import keyed_message
 from crestline.sources.expression.counting import COUNT, PERIOD, USER, Counting
-from crestline.sources.expression.item_names import Pick, select_picks
+from crestline.sources.expression.item_names import INDEX, Pick, place_picks, select_picks
 
 NUMBER = "number"
 _USERS = "users"
@@ -149,6 +149,12 @@ class PairCounting:
         item's
         place within its score, in label order."""
         return select_picks(self._add_item_columns(scores), self.counting.items, picks)
+
+    def pick_users(self, scores: Expression, listing: Expression, picks: Sequence[Pick]) -> Expression:
+        """Score, index and number of users of the picked items; `listing` has every item with its number of users."""
+        every = self._add_item_columns(scores)
+        counted = every if _USERS in every.columns else every.inner_join(listing, list(self.item))
+        return place_picks(counted, self.counting.items, picks).select(COUNT, INDEX, _USERS)
 
     @property
     def _has_periods(self) -> bool:

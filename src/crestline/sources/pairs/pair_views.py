@@ -121,7 +121,12 @@ class EnginePairs:
             items = self.expressions.counting.items
             return labels_in_order(picks, {(score, index): items.label(values) for score, index, *values in rows})
 
-        return ObservedItems(how_many, unit=int(weights[0]), named=fetch_labels)
+        def fetch_users(picks: Sequence[Pick]) -> list[int]:
+            rows = self.runner.rows(self.expressions.pick_users(scores, self.items, picks)) if picks else []
+            known = {(int(score), int(index)): int(users) for score, index, users in rows}
+            return [known[score, index] for score, index in picks]
+
+        return ObservedItems(how_many, unit=int(weights[0]), named=fetch_labels, users_of=fetch_users)
 
     def slots(self, k_bar: int) -> Histogram:
         items = self.expressions.counting.items

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -28,6 +28,7 @@ def _request_field(field: QuestionField) -> tuple[Any, Any]:
         kind = kind | Annotated[list[_Label], Field(max_length=field.most_labels)]
     if field.kind is ValueKind.COUNT:
         kind = Annotated[int, Field(ge=1, le=field.at_most)]
+        kind = kind if field.all_means is None else kind | Literal["all"]
     if field.default is None:
         kind = kind | None
     required = field.default is ... or field.name == "item"

@@ -8,8 +8,9 @@ from typing import cast
 
 from crestline.config import DEFAULT_SHAPE, DatasetConfig, PublicFacts
 from crestline.errors import CrestlineError
+from crestline.exact_numbers import MOST_NAMED
 from crestline.question import AUTO, Question, QuestionFields
-from crestline.question_fields import FIELDS, MOST_COLUMNS, Face, QuestionField, ValueKind, fields_of
+from crestline.question_fields import ALL, FIELDS, MOST_COLUMNS, Face, QuestionField, ValueKind, fields_of
 from crestline.sources.expression import where
 from crestline.web.pages.forecast import PER_USER, offered_mechanisms
 from crestline.web.pages.forms import Form, first_value
@@ -101,7 +102,8 @@ def read_question(form: Form, most: int) -> Question:
 def _read_field(form: Form, row: QuestionField, most: int) -> object:
     """The value that a form gives to a field; None where it gives none."""
     if row.name == "k":
-        return _parse_count("k", number_of_items(form), most)
+        number = number_of_items(form)
+        return min(most, MOST_NAMED) if number.lower() == ALL else _parse_count("k", number, most)
     if row.kind is ValueKind.FLAG:
         return first_value(form, row.name) == "yes" if row.name in form else None
     if row.kind is ValueKind.COLUMNS:

@@ -15,7 +15,7 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from crestline.config import DEFAULT_SHAPE, DatasetConfig
 from crestline.errors import CrestlineError
-from crestline.question_fields import FIELDS
+from crestline.question_fields import ALL, FIELDS
 from crestline.web.answer_once import QueuedQuestion, answer_from_queue, run_unpaid
 from crestline.web.pages.ask_form import NUMBERS, FormProblem, FormState, read_guess, read_question
 from crestline.web.pages.balances import newest_remaining, recent_periods, short_period, title_of
@@ -137,7 +137,7 @@ def _question_page(state: ServiceState, dataset: ServedDataset, caller: Caller, 
         fields=FIELDS,
         key=shown.key or _new_key(),
         most=state.config.limits.k,
-        numbers=[number for number in NUMBERS if number <= state.config.limits.k],
+        numbers=[*(number for number in NUMBERS if number <= state.config.limits.k), ALL],
         periods=periods,
         newest=newest,
         short_period=short_period,

@@ -22,12 +22,20 @@ FROM (
           AND NOT (
             "t0"."n" IN (1, 2)
             OR (
-              (
-                "t0"."x" >= CAST('0.5' AS DOUBLE)
-              )
-              AND (
-                "t0"."x" <= CAST('1.0' AS DOUBLE)
-              )
+              CASE
+                WHEN NOT (
+                  CAST("t0"."x" AS TEXT) IN ('nan', '-nan')
+                )
+                THEN "t0"."x" >= CAST('0.5' AS DOUBLE)
+                ELSE CAST(NULL AS BOOLEAN)
+              END
+              AND CASE
+                WHEN NOT (
+                  CAST("t0"."x" AS TEXT) IN ('nan', '-nan')
+                )
+                THEN "t0"."x" <= CAST('1.0' AS DOUBLE)
+                ELSE CAST(NULL AS BOOLEAN)
+              END
             )
           )
           AND "t0"."day" < MAKE_DATE(2026, 1, 31)

@@ -22,12 +22,20 @@ FROM (
           AND NOT (
             "t0"."n" IN (1, 2)
             OR (
-              (
-                "t0"."x" >= CAST('0.5' AS DOUBLE PRECISION)
-              )
-              AND (
-                "t0"."x" <= CAST('1.0' AS DOUBLE PRECISION)
-              )
+              CASE
+                WHEN NOT (
+                  "t0"."x" = CAST('NaN' AS DOUBLE PRECISION)
+                )
+                THEN "t0"."x" >= CAST('0.5' AS DOUBLE PRECISION)
+                ELSE CAST(NULL AS BOOLEAN)
+              END
+              AND CASE
+                WHEN NOT (
+                  "t0"."x" = CAST('NaN' AS DOUBLE PRECISION)
+                )
+                THEN "t0"."x" <= CAST('1.0' AS DOUBLE PRECISION)
+                ELSE CAST(NULL AS BOOLEAN)
+              END
             )
           )
           AND "t0"."day" < MAKE_DATE(2026, 1, 31)

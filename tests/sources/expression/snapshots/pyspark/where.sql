@@ -16,12 +16,12 @@ FROM (
       AND NOT (
         `t0`.`n` IN (1, 2)
         OR (
-          (
-            `t0`.`x` >= CAST('0.5' AS DOUBLE)
-          )
-          AND (
-            `t0`.`x` <= CAST('1.0' AS DOUBLE)
-          )
+          IF(NOT (
+            ISNAN(`t0`.`x`)
+          ), `t0`.`x` >= CAST('0.5' AS DOUBLE), CAST(NULL AS BOOLEAN))
+          AND IF(NOT (
+            ISNAN(`t0`.`x`)
+          ), `t0`.`x` <= CAST('1.0' AS DOUBLE), CAST(NULL AS BOOLEAN))
         )
       )
       AND `t0`.`day` < MAKE_DATE(2026, 1, 31)
