@@ -137,12 +137,18 @@ def find_wrongly_ordered_columns(engine: DuckDB, files: Sequence[str], opener: O
     DuckDB converts statistics that it lists, and fails on moments beyond its microseconds: an `opener` is needed where
     a column is repaired, so that it lists the numbers that are stored.
     """
+    from duckdb import DataError
+
     if opener is not None:
         files = _register_physical(engine, files, opener, statistics=True)
     query = """select distinct path_in_schema from parquet_metadata(?) where type = 'INT96'
         and coalesce(stats_min, stats_max, stats_min_value, stats_max_value) is not null
         or stats_min_value is null and stats_min is not null or stats_max_value is null and stats_max is not null"""
-    return frozenset(name for (name,) in engine.con.execute(query, [literal(files)]).fetchall())
+    try:
+        found = engine.con.execute(query, [literal(files)]).fetchall()
+    except DataError:  # such as a date beyond DuckDB's: then every column is read the careful way
+        found = engine.con.execute("select distinct name from parquet_schema(?)", [literal(files)]).fetchall()
+    return frozenset(name for (name,) in found)
 
 
 def _parquet_view(engine: DuckDB, files: Sequence[str], opener: Opener | None) -> tuple[Expression, set[str]]:
