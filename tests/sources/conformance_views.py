@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from crestline.ask import ask
@@ -83,6 +84,15 @@ def every_view_agrees(theirs: PairViews, pairs: oracle_views.Pairs) -> None:
         items = theirs.observed_items(KEY, table)
         assert items.unit == table[0]
         assert seen(items) == oracle_views.in_order(oracle_views.observed(pairs, KEY, table.tolist()))
+        every_count_agrees(items, pairs)
+
+
+def every_count_agrees(items: ObservedItems, pairs: oracle_views.Pairs) -> None:
+    """Numbers of users of the items at any ranks: without the cap and the weights of their scores."""
+    known = {repr(oracle.typed(label)): many for label, many in oracle.counts(pairs).items()}
+    ranks = [*range(items.size)][::-2]
+    assert list(items.count_users(ranks)) == [known[repr(oracle.typed(label))] for label in items.names(ranks)]
+    assert not items.count_users([])
 
 
 def crowd(items: list[Any], kind: pa.DataType) -> pa.Table:
@@ -167,6 +177,19 @@ class ViewConformance:
             assert sorted(set(changes)) == [0, int(weights[MANY - 1])]
             assert sum(change > 0 for change in changes) == MANY
 
+    def test_no_view_depends_on_the_order_of_rows(self, engine: Engine) -> None:
+        """A user who is first, in the middle, last or anywhere: the hash of a label is the same."""
+        table = crowd(TEXTS, pa.string())
+        shuffled = np.random.default_rng(3).permutation(len(table))
+        orders = [np.arange(len(table)), np.arange(len(table))[::-1], np.roll(np.arange(len(table)), 40), shuffled]
+        assert len({_everything(engine.source(table.take(order))) for order in orders}) == 1
+
+    def test_views_of_columns_that_are_declared_not_null(self, engine: Engine) -> None:
+        table = crowd(TEXTS, pa.string())
+        table = table.filter(pc.and_(table["user"].is_valid(), table["item"].is_valid()))
+        declared = pa.schema([field.with_nullable(False) for field in table.schema])
+        agrees(engine.source(table.cast(declared)), table, question(), some=False)
+
     def test_observed_items_are_read_for_a_mechanism_that_looks_at_them(self, engine: Engine) -> None:
         table = crowd(TEXTS, pa.string())
         source, asked, weights = engine.source(table), question(contribution=3), (1,) * 3
@@ -187,6 +210,23 @@ class ViewConformance:
         )
         answer = ask(prepared, source=source, entropy=replay("stands out"))
         assert set(answer.items) == {"a", "é"}
+
+
+def _everything(source: Source) -> str:
+    """What a mechanism may see, with a bound that cuts: the loads, the cells and the scores."""
+    with views(source, question()) as pairs:
+        alive = pairs.pairs_in_buckets(OTHER_KEY, SOME)
+        return repr(
+            [
+                (
+                    part.bucket_loads(KEY, BUCKETS, gaussian_weights(1, BUCKETS)).tolist(),
+                    part.users_by_items().tolist(),
+                    seen(part.observed_items(KEY, gaussian_weights(1, 2))),
+                    part.slots(3).items,
+                )
+                for part in (pairs, alive)
+            ]
+        )
 
 
 def _by_label(items: ObservedItems) -> Iterator[tuple[str, int]]:

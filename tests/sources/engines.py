@@ -42,6 +42,10 @@ class Engine(Protocol):
         ...
 
 
+def _not_null(field: pa.Field) -> str:
+    return "" if field.nullable else " not null"
+
+
 class DuckDB:
     name = "duckdb"
 
@@ -55,6 +59,9 @@ class DuckDB:
         for name, table in {"events": events, **others}.items():
             self._writer.register("arrow", table)
             self._writer.execute(f"create table made.{name} as select * from arrow")
+            for field in table.schema:
+                if not field.nullable:
+                    self._writer.execute(f"alter table made.{name} alter {_quoted(field.name)} set not null")
         self._writer.execute("detach made")
         return open_source(f"duckdb:///{path}", table="events")
 
@@ -99,7 +106,9 @@ class Postgres:
             for name, table in {"events": events, **others}.items():
                 place = sql.Identifier(schema, name)
                 columns = [
-                    sql.SQL("{} {}").format(sql.Identifier(field.name), sql.SQL(_POSTGRES_TYPES[str(field.type)]))
+                    sql.SQL("{} {}").format(
+                        sql.Identifier(field.name), sql.SQL(_POSTGRES_TYPES[str(field.type)] + _not_null(field))
+                    )
                     for field in table.schema
                 ]
                 connection.execute(sql.SQL("create table {} ({})").format(place, sql.SQL(", ").join(columns)))
@@ -129,7 +138,8 @@ class MariaDB:
             cursor.execute(f"use {schema}")
             for name, table in {"events": events, **others}.items():
                 columns = ", ".join(
-                    f"`{field.name.replace('`', '``')}` {_mariadb_type(field.type)}" for field in table.schema
+                    f"`{field.name.replace('`', '``')}` {_mariadb_type(field.type)}{_not_null(field)}"
+                    for field in table.schema
                 )
                 cursor.execute(f"create table {name} ({columns})")
                 rows = zip(*(map(_nan_as_null, column.to_pylist()) for column in table.columns), strict=True)
@@ -179,7 +189,9 @@ class SQLite:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.execute("begin")
             for name, table in {"events": events, **others}.items():
-                columns = ", ".join(f"{_quoted(field.name)} {_sqlite_type(field.type)}" for field in table.schema)
+                columns = ", ".join(
+                    f"{_quoted(field.name)} {_sqlite_type(field.type)}{_not_null(field)}" for field in table.schema
+                )
                 connection.execute(f"create table {name} ({columns})")
                 places = ", ".join("?" * table.num_columns)
                 rows = zip(*(map(_stored, column.to_pylist()) for column in table.columns), strict=True)
@@ -244,7 +256,7 @@ class ClickHouse:
         client = clickhouse_connect.get_client(interface="chdb", database=schema)
         for name, table in {"events": events, **others}.items():
             columns = ", ".join(
-                f"{_backquoted(field.name)} Nullable({_clickhouse_type(field.type)})" for field in table.schema
+                f"{_backquoted(field.name)} {_clickhouse_type(field.type, field.nullable)}" for field in table.schema
             )
             client.command(f"create table {name} ({columns}) engine = Memory")
             if table.num_rows:
@@ -257,8 +269,9 @@ def _backquoted(name: str) -> str:
     return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
 
 
-def _clickhouse_type(kind: pa.DataType) -> str:
-    return _CLICKHOUSE_TYPES.get(str(kind)) or str(kind).replace("decimal128", "Decimal")
+def _clickhouse_type(kind: pa.DataType, nullable: bool) -> str:
+    found = _CLICKHOUSE_TYPES.get(str(kind)) or str(kind).replace("decimal128", "Decimal")
+    return f"Nullable({found})" if nullable else found
 
 
 class DataFusion:

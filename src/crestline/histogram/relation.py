@@ -143,11 +143,11 @@ class Relation:
         self._names, self._hashing, self._several = names, hashing, rows.periods is not None
         if rows.periods is None:
             users, items = distinct_rows(rows.users, rows.items)
-            self._set_units(users, items, _changes(users))
+            self._set_units(users, items, changes(users))
         else:
             first = rows.periods.min(initial=0)
             users, periods, items = distinct_rows(rows.users, rows.periods - first, rows.items)
-            self._set_units(users, items, _changes(users, periods))
+            self._set_units(users, items, changes(users, periods))
 
     def _set_units(self, users: Counts, items: Counts, first: NDArray[np.bool_]) -> None:
         """Number the units, whose first rows are given."""
@@ -170,7 +170,7 @@ class Relation:
     def users_by_items(self) -> Counts:
         many = np.bincount(self._units)
         if self._several and len(many):  # the largest number in one period
-            many = np.maximum.reduceat(many, np.flatnonzero(_changes(self._users)))
+            many = np.maximum.reduceat(many, np.flatnonzero(changes(self._users)))
         cells: Counts = np.bincount(cell_of_count(many), minlength=CELLS)
         return cells
 
@@ -183,7 +183,7 @@ class Relation:
         units = self._units[alive]
         made = self.__class__.__new__(self.__class__)
         made._names, made._hashing, made._several, made.floor = self._names, self._hashing, self._several, self.floor
-        made._set_units(self._users[units], self._items[alive], _changes(units))
+        made._set_units(self._users[units], self._items[alive], changes(units))
         return made
 
     def observed_items(self, key: bytes, weights: Counts) -> ObservedItems:
@@ -233,7 +233,7 @@ class Relation:
         if self._several:
             users = self._users[units]
             order = np.lexsort((weights, places, users))
-            last = order[np.append(_changes(users[order], places[order])[1:], True)[: len(order)]]
+            last = order[np.append(changes(users[order], places[order])[1:], True)[: len(order)]]
             places, weights = places[last], weights[last]
         result = np.zeros(size, dtype=np.int64)
         np.add.at(result, places, weights)
@@ -248,7 +248,7 @@ class Relation:
         units, items = self._units[over], self._items[over]
         ranks = self._hashing.ranks(key, self._users[units], items)
         kept = np.ones(len(self._items), dtype=np.bool_)
-        kept[over[_beyond(cap, units, ranks, many[units])]] = False
+        kept[over[rows_beyond(cap, units, ranks, _RANK_BITS)]] = False
         return self._units[kept], self._items[kept]
 
     def _buckets(self, key: bytes, buckets: int) -> Counts:
@@ -347,13 +347,13 @@ def distinct_rows(*columns: Counts) -> list[Counts]:
     if int(first.max(initial=0)).bit_length() + sum(widths) > _BITS:
         order = np.lexsort(columns[::-1])
         in_order = [column[order] for column in columns]
-        return [column[_changes(*in_order)] for column in in_order]
+        return [column[changes(*in_order)] for column in in_order]
     packed = first.astype(np.int64)
     for column, width in zip(others, widths, strict=True):
         packed <<= width
         packed |= column
     packed.sort()
-    packed, found = packed[_changes(packed)], list[Counts]()
+    packed, found = packed[changes(packed)], list[Counts]()
     for width in reversed(widths):
         found.append(packed & ((1 << width) - 1))
         packed = packed >> width
@@ -366,25 +366,28 @@ def cell_of_count(many: Counts) -> Counts:
     return np.minimum(exponent, CELLS - 1)
 
 
-def _changes(*columns: Counts) -> NDArray[np.bool_]:
+def changes(*columns: Counts) -> NDArray[np.bool_]:
     """Whether a row differs from the one before it; the first does."""
     found = np.ones(len(columns[0]), dtype=np.bool_)
     found[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     return found
 
 
-def _beyond(cap: int, units: Counts, ranks: Counts, many: Counts) -> Counts:
+def rows_beyond(cap: int, units: Counts, ranks: Counts, bits: int) -> Counts:
     """Indices of the rows that are not among the `cap` of smallest rank of their unit; of equal ranks the first row is
-    kept. Rows come unit after unit; `many` is the number of rows of the unit of each."""
-    begins = np.flatnonzero(_changes(units))
-    number, start = np.cumsum(_changes(units)) - 1, np.repeat(begins, many[begins])
-    place = np.arange(len(units)) - start
-    width = int(many.max()).bit_length()
-    if int(number[-1]).bit_length() + _RANK_BITS + width > _BITS:
-        return np.lexsort((place, ranks, number))[place >= cap]
-    packed = (((number << _RANK_BITS) | ranks) << width) | place
+    kept. Rows come unit after unit, and ranks have so many bits."""
+    first = changes(units)
+    number, begins = np.cumsum(first) - 1, np.flatnonzero(first)
+    start: Counts = begins[number]
+    place: Counts = np.arange(len(units)) - start
+    width = int(place.max(initial=0)).bit_length()
+    if len(begins).bit_length() + bits + width > _BITS:
+        ordered: Counts = np.lexsort((place, ranks, number))[place >= cap]
+        return ordered
+    packed = (((number << bits) | ranks) << width) | place
     packed.sort()
-    return (start + (packed & ((1 << width) - 1)))[place >= cap]
+    beyond: Counts = (start + (packed & ((1 << width) - 1)))[place >= cap]
+    return beyond
 
 
 def _full_weight(weights: Counts) -> int:

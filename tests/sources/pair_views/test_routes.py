@@ -11,11 +11,12 @@ import pytest
 
 from crestline.histogram.label_order import Label
 from crestline.histogram.observed_items import ObservedItems
-from crestline.histogram.relation import PairViews, Relation
+from crestline.histogram.relation import GroupedRelation, PairViews, Relation
 from crestline.histogram.view_kinds import PAIRS
 from crestline.mechanisms.observed.weights import gaussian_weights
 from crestline.question import Question
 from crestline.sources import Source, open_source
+from crestline.sources.pairs import fetched
 from crestline.sources.pairs.pair_views import EnginePairs
 
 KEYS = [bytes([number]) * 32 for number in range(3)]
@@ -112,6 +113,69 @@ def test_text_that_is_no_utf_8_has_one_hash_however_many_pairs_there_are(
     monkeypatch.setenv("CRESTLINE_MEMORY", "1")
     with open_source(no_text()).reading(asked, KEYS[0], PAIRS) as reading:
         assert seen(reading.histogram) == few  # type: ignore[arg-type] # pairs were asked for
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"floor": 20},
+        {"groups": ["y'", "nobody"]},
+        {"groups_per_user": 2},
+        {"by": ("place", "year"), "groups_per_user": 2},
+        {"by": ("year",), "item": ("item", "place")},
+    ],
+    ids=str,
+)
+def test_groups_are_the_same_in_this_process_and_bounded_in_the_engine(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def looked() -> list[Any]:
+        asked, found = Question(k=1, k_bar=1, **{"by": ("place",), **options}), list[Any]()
+        with source("frame").reading(asked, KEYS[1], PAIRS) as reading:
+            (groups,) = list(reading.group_tables)
+            assert isinstance(groups, GroupedRelation)
+            for group, views in zip(groups.groups, groups.histograms(), strict=True):
+                assert reading.labels_in is not None
+                scores = ranked(views.observed_items(KEYS[0], gaussian_weights(1, 3)))
+                labels = reading.labels_in([(group, item) for _, item in scores])
+                loads = views.bucket_loads(KEYS[2], BUCKETS, gaussian_weights(1, BUCKETS)).tolist()
+                found.append((group, [score for score, _ in scores], labels, loads, views.users_by_items().tolist()))
+        return found
+
+    here = looked()
+    monkeypatch.setenv("CRESTLINE_MEMORY", "1")
+    assert looked() == here
+
+
+def in_two_orders(options: dict[str, Any]) -> list[list[Any]]:
+    rows = table().take(np.random.default_rng(5).permutation(900))
+    found = []
+    for one in (table(), rows):
+        with open_source(one).reading(Question(k=1, k_bar=1, **options), KEYS[0], PAIRS) as reading:
+            found.append(seen(reading.histogram))  # type: ignore[arg-type] # pairs were asked for
+    return found
+
+
+def test_a_hash_of_numbers_in_place_of_labels_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers are given as rows arrive, so that one user who comes first moves all others' items."""
+    first, other = in_two_orders({})
+    assert first == other
+    monkeypatch.setattr(fetched, "_label_order", lambda key, values: np.arange(len(values)))
+    monkeypatch.setattr(fetched.Labels, "hash_below", lambda self, numbers, key, below: numbers * 7919 % below)
+    first, other = in_two_orders({})
+    assert first != other
+
+
+def test_labels_that_share_a_hash_are_not_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, _ = in_two_orders({})
+    monkeypatch.setattr(fetched, "_first_bits", lambda texts, bits: np.zeros(len(texts), dtype=np.int64))
+    found, again = in_two_orders({})
+    assert found == again
+    assert found[:4] == whole[:4]  # ranks and cells
+    assert sum(found[4]) == gaussian_weights(1, 1)[0] * sum(found[3])  # all in one bucket, with full weights
+    assert sum(score for score, _ in found[5]) == sum(score for score, _ in whole[5])
 
 
 def test_questions_at_the_same_time_have_tables_of_their_own() -> None:

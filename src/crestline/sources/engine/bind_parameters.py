@@ -18,8 +18,6 @@ NOTHING: Values = {}
 _SECRET = secrets.token_hex(16)
 KEY = hashlib.sha256(f"key {_SECRET}".encode()).digest()
 """Stands for the key of a release while an expression is built."""
-PICKS = f"picks {_SECRET}"
-"""Stands for the numbers of the items that were picked, with commas between them."""
 
 
 def bind_parameter(number: int) -> str:

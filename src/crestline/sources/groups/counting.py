@@ -70,16 +70,21 @@ class GroupCounting:
     def bounded_pairs(self, key: bytes) -> Expression:
         """The pairs of every user (over several periods: in each of them) in at most `groups_per_user` groups."""
         counting, names = self.counting, self.groups.names
-        pairs = counting.pairs
-        if self.public_groups is not None:  # a group that is not listed must not use up a user's groups
-            pairs = pairs.semi_join(self.public_groups, list(names))
-        if self.items is not None:  # nor an item that is not listed, which is never released
-            pairs = pairs.semi_join(self.items, list(counting.items.names))
+        pairs = self.on_lists(counting.pairs)
         users = pairs.select(*counting.bounded_by, *names).distinct()
         texts = counting.texts(users, (USER, *names))
         most = counting.question.groups_per_user
         kept = bound_pairs(users, counting.bounded_by, names, texts, most, group_key(key), counting.engine)
         return pairs.semi_join(kept, [*counting.bounded_by, *names])
+
+    def on_lists(self, pairs: Expression) -> Expression:
+        """The pairs, or rows, whose groups and items are on their public lists: what is on none of them is never
+        released, and must not use up a user's groups."""
+        if self.public_groups is not None:
+            pairs = pairs.semi_join(self.public_groups, list(self.groups.names))
+        if self.items is not None:
+            pairs = pairs.semi_join(self.items, list(self.counting.items.names))
+        return pairs
 
     def in_large_groups(self, pairs: Expression) -> Expression:
         """Of pairs that are kept, those in groups of as many users as the floor says: over several periods a user

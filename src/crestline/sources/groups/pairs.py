@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from crestline.histogram.label_order import Label, label_order
-from crestline.histogram.relation import Counts, GroupedRelation, SplitMixHashing
+from crestline.histogram.relation import Counts, GroupedRelation, SplitMixHashing, distinct_rows
 from crestline.histogram.relation import Rows as RelationRows
 from crestline.sources.engine.bind_parameters import KEY, NOTHING
 from crestline.sources.engine.engine_functions import Expression
@@ -32,10 +32,10 @@ from crestline.sources.engine.inline_tables import inline_int_table
 from crestline.sources.engine.runner import Runner
 from crestline.sources.expression.counting import PERIOD, USER
 from crestline.sources.groups.counting import NUMBER as GROUP_NUMBER
-from crestline.sources.groups.counting import GroupCounting, group_key_values
+from crestline.sources.groups.counting import GroupCounting, group_key, group_key_values
 from crestline.sources.groups.scoring import GroupScoring
 from crestline.sources.pairs.counting import ITEM_KEY, NUMBER, OF_ITEM, OF_USER, USER_KEY, PairCounting, number_items
-from crestline.sources.pairs.fetched import RelationQuery
+from crestline.sources.pairs.fetched import RelationQuery, memory_limit
 
 _ROWS = 1 << 18  # rows that are fetched at a time, at most, where the engine keeps the rest: memory
 _GROUP, _CODE = "of_group", "code"
@@ -75,15 +75,26 @@ def open_grouped_pairs(runner: Runner, over: GroupCounting, key: bytes) -> Itera
 
 
 def _fetch_relation(runner: Runner, over: GroupCounting, key: bytes, every: list[Label] | None) -> GroupedPairs:
-    """Numbers of what one statement sends; where values are bound the key is no part of it."""
-    query, bound = RelationQuery(over.counting), runner.has_bind_parameters
-    kept = over.in_large_groups(over.bounded_pairs(KEY if bound else key))
-    table = runner.read_arrow(query.sent(kept), None, group_key_values(key) if bound else NOTHING)
+    """Rows that one statement sends, bounded here as the engine would; where they take too much memory, by the engine.
+    Where values are bound the key is no part of a statement."""
+    query, question, bound = RelationQuery(over.counting), over.counting.question, runner.has_bind_parameters
+    table = runner.read_arrow(query.sent(over.on_lists(over.counting.rows())), memory_limit())
+    if table is None:
+        kept = over.in_large_groups(over.bounded_pairs(KEY if bound else key))
+        table = runner.read_arrow(query.sent(kept), None, group_key_values(key) if bound else NOTHING)
     assert table is not None, "without a limit there is a table"
-    rows, groups, hashing = query.rows_of(table)
+    found = query.number_rows(table)
+    assert found.groups is not None, "a question with groups reads them"
+    rows = found.keep_groups(question.groups_per_user, group_key(key))
+    assert rows.groups is not None, "and keeps them"
+    users = np.bincount(distinct_rows(rows.groups, rows.users)[0], minlength=found.groups.size)
+    there = users >= (question.floor if every is None else 1)  # see `in_large_groups`
+    rows = rows.take(there[rows.groups])
+    labels = [over.groups.label(values) for values in found.groups.values(np.flatnonzero(there))]
+    rows = replace(rows, groups=(np.cumsum(there) - 1)[rows.groups])
     return GroupedPairs(
-        _grouped_relation(over, groups, every, rows, SplitMixHashing(*hashing.factors(key))),
-        lambda numbers: query.name_items(hashing, numbers),
+        _grouped_relation(over, labels, every, rows, SplitMixHashing(*found.hashing.factors(key))),
+        lambda numbers: query.name_items(found, numbers),
     )
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from crestline.histogram.label_order import Label, label_order
-from crestline.histogram.relation import Counts, Relation, Rows
+from crestline.histogram.relation import Counts, Relation, Rows, changes, distinct_rows, rows_beyond
 from crestline.sources.engine.bind_parameters import NOTHING, Values
 from crestline.sources.engine.engine_functions import Expression
 from crestline.sources.engine.runner import Runner
@@ -35,6 +35,7 @@ MEMORY = 1 << 32
 counted in the engine, with the same result for every key. Public: it depends on no row, and is the same on all
 engines."""
 
+_GROUP_BITS = 48  # the digits by which `bound_pairs` tells hashes apart
 _TEXT = "_text"  # ends the name of a column with the texts of another
 _SMALL_OFFSETS = (1 << 31) - 1  # bytes of texts that Arrow addresses with 32 bits
 _Values: TypeAlias = Any  # an Arrow array, which has no types
@@ -81,14 +82,16 @@ class Labels:
 
     def hash_below(self, numbers: Counts, key: bytes, below: int) -> Counts:
         """The first 32 bits of the MD5 of the key and the text of each, below a bound."""
-        *others, texts = [column.texts_of(own) for column, own in self._by_column(numbers)]
-        if others:  # as `keyed_message` writes them after the key
-            sized = [[f"{len(text)}:{text}" for text in column] for column in others]
-            texts = ["".join(parts) for parts in zip(*sized, texts, strict=True)]
         begin = hash_digits(key)
-        digests = [hashlib.md5((begin + text).encode(), usedforsecurity=False).digest() for text in texts]
-        hashes: Counts = np.frombuffer(b"".join(digests), dtype=">u4")[::4].astype(np.int64) % below
+        hashes: Counts = _first_bits([begin + text for text in self.texts(numbers)], 32) % below
         return hashes
+
+    def texts(self, numbers: Counts) -> list[str]:
+        """The text of each, as `keyed_message` writes it after the key."""
+        *others, texts = [column.texts_of(own) for column, own in self._by_column(numbers)]
+        if not others:
+            return texts
+        return ["".join(parts) for parts in zip(*map(_with_sizes, others), texts, strict=True)]
 
     def _by_column(self, numbers: Counts) -> list[tuple[Column, Counts]]:
         parts = [part[numbers] for part in self.parts] or [numbers]
@@ -121,6 +124,47 @@ class LabelHashing:
 
 
 @dataclass(frozen=True)
+class NumberedRows:
+    """Rows that were sent, as numbers, and what the numbers stand for."""
+
+    rows: Rows
+    users: Labels
+    items: Labels
+    groups: Labels | None = None
+
+    @property
+    def hashing(self) -> LabelHashing:
+        """The hashes of its users and items."""
+        return LabelHashing(self.users, self.items)
+
+    def keep_groups(self, cap: int, key: bytes) -> Rows:
+        """The distinct rows of at most `cap` groups of each user (over several periods: in each of them): those of
+        smallest hash, as `bound_pairs` chooses them with this key in the engine (P15.1)."""
+        rows, groups = self.rows, self.groups
+        assert rows.groups is not None, "asked only where rows have groups"
+        assert groups is not None, "which have labels"
+        several = () if rows.periods is None else (rows.periods,)
+        users, *periods, group, items = distinct_rows(rows.users, *several, rows.groups, rows.items)
+        first = changes(users, *periods, group)
+        user, which = users[first], group[first]
+        units = np.cumsum(changes(user, *(part[first] for part in periods))) - 1
+        over = np.flatnonzero(np.bincount(units)[units] > cap)
+        kept = np.ones(len(user), dtype=np.bool_)
+        if len(over):
+            ranks = self._group_ranks(user[over], which[over], key)
+            kept[over[rows_beyond(cap, units[over], ranks, _GROUP_BITS)]] = False
+        return Rows(users, items, periods[0] if periods else None, group).take(kept[np.cumsum(first) - 1])
+
+    def _group_ranks(self, users: Counts, groups: Counts, key: bytes) -> Counts:
+        assert self.groups is not None, "asked only where rows have groups"
+        begin, there = hash_digits(key), np.flatnonzero(np.bincount(users))
+        texts = dict(zip(there.tolist(), _with_sizes(self.users.texts(there)), strict=True))
+        named = self.groups.texts(np.arange(self.groups.size))
+        pairs = zip(users.tolist(), groups.tolist(), strict=True)
+        return _first_bits([begin + texts[user] + named[group] for user, group in pairs], _GROUP_BITS)
+
+
+@dataclass(frozen=True)
 class NumberedColumn:
     """A column of a copy of a table that holds the numbers of another column's values."""
 
@@ -150,7 +194,7 @@ class RelationQuery:
             if name in self._known:
                 columns[name] = rows[self._known[name].name]
                 continue
-            if key.to_texts is None and name not in self.counting.groups.names:  # groups are named, and never hashed
+            if key.to_texts is None:
                 (columns[name + _TEXT],) = self.counting.texts(rows, (name,))
             if name != USER or key.to_texts is not None:  # users are hashed, and never named
                 columns[name] = key.to_plain_values(rows[name])
@@ -162,26 +206,23 @@ class RelationQuery:
         table = runner.read_arrow(self.expression, memory_limit(), values)
         if table is None:
             return None
-        rows, _, hashing = self.rows_of(table)
-        return Relation.from_rows(rows, lambda numbers: self.name_items(hashing, numbers), hashing)
+        found = self.number_rows(table)
+        return Relation.from_rows(found.rows, lambda numbers: self.name_items(found, numbers), found.hashing)
 
-    def rows_of(self, table: pyarrow.Table) -> tuple[Rows, list[Label], LabelHashing]:
-        """Rows that were sent as numbers, the labels of groups by their numbers, and the hashes of users and items."""
-        found = {name: self._column(table, name) for name in self._keys}
-        counting, (user, users) = self.counting, found[USER]
-        items, item_parts = _combine([found[name][0] for name in counting.items.names])
-        labels = Labels(tuple(found[name][1] for name in counting.items.names), item_parts)
+    def number_rows(self, table: pyarrow.Table) -> NumberedRows:
+        """The rows that were sent, as numbers."""
+        found, counting = {name: self._column(table, name) for name in self._keys}, self.counting
+        users, user = Labels((found[USER][1],)), found[USER][0]
+        items, item = _labels([found[name] for name in counting.items.names])
         periods = _numbers(table[PERIOD]) if PERIOD in table.column_names else None
         if not counting.groups.names:
-            return Rows(user, items, periods), [], LabelHashing(Labels((users,)), labels)
-        groups, parts = _combine([found[name][0] for name in counting.groups.names])
-        of_groups = Labels(tuple(found[name][1] for name in counting.groups.names), parts)
-        named = [counting.groups.label(values) for values in of_groups.values(np.arange(of_groups.size))]
-        return Rows(user, items, periods, groups), named, LabelHashing(Labels((users,)), labels)
+            return NumberedRows(Rows(user, item, periods), users, items)
+        groups, group = _labels([found[name] for name in counting.groups.names])
+        return NumberedRows(Rows(user, item, periods, group), users, items, groups)
 
-    def name_items(self, hashing: LabelHashing, numbers: Sequence[int]) -> list[Label]:
+    def name_items(self, found: NumberedRows, numbers: Sequence[int]) -> list[Label]:
         """The labels of items by their numbers."""
-        return [self.counting.items.label(row) for row in hashing.items.values(np.array(numbers, dtype=np.int64))]
+        return [self.counting.items.label(row) for row in found.items.values(np.array(numbers, dtype=np.int64))]
 
     @cached_property
     def _keys(self) -> dict[str, Key]:
@@ -258,16 +299,29 @@ def _label_order(key: Key, values: _Values) -> Counts:
     return np.asarray(pc.array_sort_indices(values)).astype(np.int64)
 
 
-def _combine(columns: Sequence[Counts]) -> tuple[Counts, tuple[Counts, ...]]:
-    """Numbers of the rows of several columns, in order, and for each number those of the columns."""
+def _labels(columns: Sequence[tuple[Counts, Column]]) -> tuple[Labels, Counts]:
+    """What is made of one or several columns, numbered in order, and its number in every row."""
+    values = tuple(column for _, column in columns)
     if len(columns) == 1:
-        return columns[0], ()
-    rows = columns[0].astype(np.int64)
-    for column in columns[1:]:
+        return Labels(values), columns[0][0]
+    rows = columns[0][0].astype(np.int64)
+    for column, _ in columns[1:]:
         _, rows = np.unique(rows * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
     first = np.empty(int(rows.max(initial=-1)) + 1, dtype=np.int64)
     first[rows[::-1]] = np.arange(len(rows))[::-1]
-    return rows, tuple(column[first] for column in columns)
+    return Labels(values, tuple(column[first] for column, _ in columns)), rows
+
+
+def _first_bits(texts: Sequence[str], bits: int) -> Counts:
+    """The first bits of the MD5 of each text, at most 63 of them."""
+    digests = [hashlib.md5(text.encode(), usedforsecurity=False).digest() for text in texts]
+    found: Counts = (np.frombuffer(b"".join(digests), dtype=">u8")[::2] >> np.uint64(64 - bits)).astype(np.int64)
+    return found
+
+
+def _with_sizes(texts: Sequence[str]) -> list[str]:
+    """Each text after its length, so that another one may follow it."""
+    return [f"{len(text)}:{text}" for text in texts]
 
 
 def _hash_distinct(numbers: Counts, hashed: Callable[[Counts], Counts]) -> Counts:
