@@ -511,7 +511,7 @@ def test_every_request_is_a_line_of_json_without_rows_or_addresses(
 def test_a_service_is_ready_while_its_ledger_can_be_written(
     service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(readiness, "PAUSE", 0.0)
+    service.state.readiness._pause = 0.0
     caplog.set_level("INFO", logger="crestline.requests")
     assert service.client.get("/readyz").json() == {"status": "ok"}
 
@@ -552,6 +552,24 @@ def test_what_is_found_of_the_ledger_holds_for_a_moment(service: Service, monkey
     monkeypatch.setattr(Database, "write", count)
     assert {service.client.get("/readyz").status_code for _ in range(5)} == {200}
     assert written == [1]
+
+
+@pytest.mark.long
+def test_prices_and_forecasts_may_take_a_share_of_the_processor(folder: Path) -> None:
+    (folder / "crestline.toml").write_text(CONFIG.replace("k = 50", "k = 50\nfree_seconds = 1"))
+    with started(folder) as service:
+        body = {"item": "title", "epsilon": 9, "delta": "1e-6", "mechanism": "RestrictedNormal", "k_bar": 20_000}
+        headers = service.headers("ann")
+        for k in range(1, 51):
+            answer = service.client.post("/v1/datasets/loans/price", json={**body, "k": k}, headers=headers)
+            if answer.status_code == 429:
+                break
+            assert answer.status_code == 200
+        assert answer.status_code == 429
+        form = {"k": "2", "item": "title", "epsilon": "1", "delta": "1e-6", "do": "forecast"}
+        service.client.base_url = "https://testserver"
+        service.client.post("/sign-in", data={"token": service.tokens["ann"]})
+        assert service.client.post("/datasets/loans", data=form).status_code == 429
 
 
 def test_refused_questions_may_take_a_share_of_the_processor(folder: Path) -> None:
