@@ -1,7 +1,7 @@
 """Labels as they leave the program, in tables, terminals, pictures, HTML, CSV and JSON.
 
-A label is the text of somebody in the data. None may steer a terminal, become a formula of a spreadsheet, or end an
-element of a page. Only Arrow, pandas, Polars and `Answer.to_dict` give labels out as they are.
+A label is a text of the data, and a user may have chosen it. None may steer a terminal, become a formula of a
+spreadsheet, or end an element of a page. Only Arrow, pandas, Polars and `Answer.to_dict` give labels out as they are.
 """
 
 from __future__ import annotations

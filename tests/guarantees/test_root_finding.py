@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crestline.guarantees import root_finding
-from crestline.guarantees.root_finding import bisect_floats, largest_fitting, largest_within, smallest_fitting
+from crestline.guarantees.root_finding import (
+    bisect_floats,
+    cached_by_accuracy,
+    is_rough,
+    largest_fitting,
+    largest_within,
+    rough_values,
+    smallest_fitting,
+)
 from crestline.guarantees.rounding import round_down, round_up
 
 limits = st.fractions(min_value=Fraction(1, 10**9), max_value=Fraction(10**6))
@@ -167,3 +175,50 @@ def test_halving_keeps_the_bracket() -> None:
     assert low < 0.3 <= high == math.nextafter(low, 1.0)
     assert bisect_floats(lambda number: number >= 0.3, 0.0, 1.0, turns=2) == (0.25, 0.5)
     assert bisect_floats(lambda number: False, 0.0, 8.0, turns=0) == (0.0, 8.0)
+
+
+@pytest.mark.parametrize("off", [Fraction(0), Fraction(3, 10**12), Fraction(-3, 10**12), Fraction(1, 10), Fraction(-1)])
+def test_a_guess_saves_most_of_a_search_and_decides_nothing(off: Fraction) -> None:
+    limit = Fraction("0.123456789012")
+    fits, above = Tried(limit), Tried(limit - Fraction(1, 10**12))
+    low, high = (
+        largest_fitting(fits, near=limit * (1 + off)),
+        smallest_fitting(lambda number: not above(number), near=limit * (1 + off)),
+    )
+    good = abs(off) < Fraction(1, 100)
+    assert {low, high} == {limit} if good else low <= limit <= high
+    assert max(limit - low, high - limit) <= Fraction(1, 10**12)
+    assert (len(fits.numbers) < 8 and len(above.numbers) < 9) is good
+
+
+def test_a_search_begins_with_rough_totals_and_returns_a_number_whose_accurate_total_fits() -> None:
+    accurate, rough = list[Fraction](), list[Fraction]()
+
+    def total(number: Fraction) -> Fraction:
+        (rough if is_rough() else accurate).append(number)
+        return 3 * number * (1 + Fraction(is_rough(), 1000))
+
+    found = largest_within(total, Fraction(1), start=Fraction(1, 100))
+    assert accurate[-1] == found
+    assert (1 - Fraction(1, 10**9)) / 3 <= found <= Fraction(1, 3)
+    assert len(accurate) <= 4 < len(rough) + 2
+    assert not is_rough()
+
+
+def test_a_search_within_a_rough_one_is_rough_throughout() -> None:
+    with rough_values():
+        found = largest_within(lambda number: number * (2 if is_rough() else 1), Fraction(1))
+    assert float(found) == pytest.approx(0.5)
+
+
+def test_what_was_computed_roughly_is_computed_again() -> None:
+    @cached_by_accuracy(maxsize=None)
+    def bound(number: int) -> tuple[int, bool]:
+        return number, is_rough()
+
+    with rough_values():
+        assert bound(1) == (1, True)
+    assert bound(1) == (1, False)
+    with pytest.raises(ZeroDivisionError), rough_values():
+        bound(1 // 0)
+    assert bound(2) == (2, False)

@@ -129,7 +129,6 @@ def test_people_read_what_is_used_and_what_is_left(ledger: Ledger) -> None:
         "used": "30.0%",
         "left": "70.0%, worth\nepsilon 0.7",
         "pays": "7 usual\nquestions",
-        "units": "epsilon 0.7\ndelta 0",
     }
     assert (ann["whose"], ann["used"], ann["left"]) == ("default / ann", "37.5%", "62.5%, worth\nepsilon 0.5")
 

@@ -17,6 +17,7 @@ from crestline.config import load_config
 from crestline.errors import CrestlineError, EngineDefect, LedgerError, SourceError, SourceUnavailable, StatementTimeout
 from crestline.ledger.budget import Budget
 from crestline.ledger.storage.database import Database
+from crestline.ledger.storage.store import Store
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.sources.pool import Pool
 from crestline.sources.table import TableSource
@@ -510,7 +511,7 @@ def test_every_request_is_a_line_of_json_without_rows_or_addresses(
 def test_a_service_is_ready_while_its_ledger_can_be_written(
     service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(readiness, "PAUSE", 0.0)
+    service.state.readiness._pause = 0.0
     caplog.set_level("INFO", logger="crestline.requests")
     assert service.client.get("/readyz").json() == {"status": "ok"}
 
@@ -553,6 +554,24 @@ def test_what_is_found_of_the_ledger_holds_for_a_moment(service: Service, monkey
     assert written == [1]
 
 
+@pytest.mark.long
+def test_prices_and_forecasts_may_take_a_share_of_the_processor(folder: Path) -> None:
+    (folder / "crestline.toml").write_text(CONFIG.replace("k = 50", "k = 50\nfree_seconds = 1"))
+    with started(folder) as service:
+        body = {"item": "title", "epsilon": 9, "delta": "1e-6", "mechanism": "RestrictedNormal", "k_bar": 20_000}
+        headers = service.headers("ann")
+        for k in range(1, 51):
+            answer = service.client.post("/v1/datasets/loans/price", json={**body, "k": k}, headers=headers)
+            if answer.status_code == 429:
+                break
+            assert answer.status_code == 200
+        assert answer.status_code == 429
+        form = {"k": "2", "item": "title", "epsilon": "1", "delta": "1e-6", "do": "forecast"}
+        service.client.base_url = "https://testserver"
+        service.client.post("/sign-in", data={"token": service.tokens["ann"]})
+        assert service.client.post("/datasets/loans", data=form).status_code == 429
+
+
 def test_refused_questions_may_take_a_share_of_the_processor(folder: Path) -> None:
     (folder / "crestline.toml").write_text(CONFIG.replace("k = 50", "k = 50\nfree_seconds = 1"))
     with started(folder) as service:
@@ -567,3 +586,19 @@ def test_refused_questions_may_take_a_share_of_the_processor(folder: Path) -> No
         last = service.top(**refused)
         assert 1 <= int(last.headers["Retry-After"]) <= 60
         assert service.top("bob").status_code == 200  # each token has its own share
+
+
+def test_a_start_looks_for_the_budgets_of_all_analysts_together(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One look for each analyst would read all accounts as many times as there are."""
+    more = "".join(f"\n[analysts.a{number}.budgets]\nloans = {{ epsilon = 4, delta = 1e-5 }}\n" for number in range(40))
+    (folder / "crestline.toml").write_text(CONFIG + more)
+    looks, plain = [], Store.accounts
+    monkeypatch.setattr(Store, "accounts", lambda *given: (looks.append(1), plain(*given))[1])
+    state = open_state(load_config(folder / "crestline.toml"))
+    try:
+        assert len(state.datasets["loans"].ledger.accounts) == 43
+        assert len(looks) < 10
+        opened = [entry.time for entry in state.store.entries("loans") if entry.kind == "opened"]
+        assert len(opened) == 43
+    finally:
+        state.close()

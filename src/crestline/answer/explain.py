@@ -108,7 +108,7 @@ def _counts(answer: Answer) -> str:
         text = f"Counts: ±{rounded_users(answer.spread)} {answer.count_unit} (95% of the noise stays within)"
     elif answer.intervals:
         # Noise, the selection of the items and the weights of users: each count has an interval of its own.
-        shares = sorted((high - low) / 2 / max(1, float(count)) for (low, high), count in _counted(answer))
+        shares = sorted((high - low) / 2 / max(1, float(count)) for (low, high), count in _intervals_of_counts(answer))
         text = (
             f"Counts: {answer.count_unit}, each within its interval with 95% probability "
             f"(±{shares[len(shares) // 2]:.0%} in the middle of the list). They cost nothing: they follow from what "
@@ -128,7 +128,7 @@ def _counts(answer: Answer) -> str:
     return f"{text}. Ranks follow the counts: {pairs} too close to be sure of their order."
 
 
-def _counted(answer: Answer) -> Iterator[tuple[tuple[float, float], Fraction]]:
+def _intervals_of_counts(answer: Answer) -> Iterator[tuple[tuple[float, float], Fraction]]:
     """Interval and count of each item."""
     return zip(answer.intervals or (), answer.counts or (), strict=True)
 

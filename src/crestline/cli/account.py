@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -13,8 +13,9 @@ from crestline.cli.output import Format, FormatOption, print_rows, resolve_forma
 from crestline.errors import ParameterError
 
 if TYPE_CHECKING:
+    from crestline.guarantees.accountants import Accountant
     from crestline.guarantees.composition import CompositionTheorem
-    from crestline.guarantees.cost import Cost, Step
+    from crestline.guarantees.cost import Step
 
 _RELEASE = re.compile(r"(?:(\d+)x)?([a-z]+):([^:]+)")
 _NUMBERS = {"br": 1, "pure": 1, "test": 2, "interval": 2, "gauss": 1}
@@ -28,6 +29,8 @@ HEADINGS = {
     "adaptive": "adaptive parameters",
     "theorem": "theorem",
 }
+
+Bounds: TypeAlias = "Sequence[tuple[Accountant | CompositionTheorem, Fraction]]"
 
 
 def account(
@@ -50,34 +53,35 @@ def account(
     """
     from crestline.guarantees.rounding import round_down, round_up
 
-    drawn = steps is not None or epsilon is not None or total is not None
-    if releases and drawn:
+    if releases and (steps is not None or epsilon is not None or total is not None):
         raise ParameterError("list releases, or use -k with --epsilon or --total, but not both")
     if epsilon is not None and total is not None:
         raise ParameterError("--epsilon asks for the total and --total for the parts: give one of them")
     if releases:
-        _print_totals(_totals_of_steps(_total_cost(releases), slack), form, f"Together, at slack {slack}", round_up)
-        return
-    if epsilon is None and total is None:
+        title, bounds, rounded = f"Together, at slack {slack}", _totals_of_steps(releases, slack), round_up
+    elif epsilon is None and total is None:
         raise ParameterError(
             f"nothing to add up: list releases such as {_EXAMPLES}, or give -k with --epsilon or --total"
         )
-    if steps is None:
+    elif steps is None:
         raise ParameterError("how many draws? add -k, for example -k 100")
-    if total is not None:
-        title = f"Each of {steps} draws, for {total} in all at slack {slack}"
-        _print_totals(_largest_epsilons(steps, total, slack), form, title, round_down)
-    elif epsilon is not None:
-        title = f"{steps} draws of {epsilon}, at slack {slack}"
-        _print_totals(_totals_of_draws(steps, epsilon, slack), form, title, round_up)
-
-
-def _total_cost(releases: Sequence[str]) -> Cost:
-    from crestline.guarantees.cost import Cost, RepeatedStep
-
-    return Cost(
-        tuple(RepeatedStep(_step(kind, numbers), times) for times, kind, numbers in map(_parse_release, releases))
-    )
+    elif total is not None:
+        title, rounded = f"Each of {steps} draws, for {total} in all at slack {slack}", round_down
+        bounds = _largest_epsilons(steps, total, slack)
+    else:
+        title, rounded = f"{steps} draws of {epsilon}, at slack {slack}", round_up
+        bounds = [(one, one.epsilon(steps, epsilon or "", slack)) for one in _available_theorems(slack)]
+    table = resolve_format(form) is Format.TABLE  # six digits for people, rounded to the safe side
+    rows = [
+        {
+            "accountant": one.name,
+            "epsilon": f"{float(rounded(found, 6)):.6g}" if table else float(found),
+            "adaptive": ("no", "yes")[one.name in _FILTERS] if table else one.name in _FILTERS,
+            "theorem": one.theorem,
+        }
+        for one, found in bounds
+    ]
+    print_rows(HEADINGS, rows, form, title)
 
 
 def _parse_release(text: str) -> tuple[int, str, list[str]]:
@@ -105,28 +109,22 @@ def _step(kind: str, numbers: list[str]) -> Step:
     return BoundedRange(first) if kind == "br" else PureDP(first)
 
 
-def _totals_of_steps(cost: Cost, slack: str) -> list[dict[str, Any]]:
+def _totals_of_steps(releases: Sequence[str], slack: str) -> Bounds:
     """The total of any steps, by every accountant that can bound them."""
     from crestline.exact_numbers import proportion
     from crestline.guarantees.accountants import ACCOUNTANTS
+    from crestline.guarantees.cost import Cost, RepeatedStep
 
-    spare = proportion(slack, "slack")
-    bounds = [(accountant, accountant.epsilon(cost, spare)) for accountant in ACCOUNTANTS]
-    rows = [_accountant_row(one.name, one.theorem, bound) for one, bound in bounds if bound is not None]
-    if not rows:
+    parsed = map(_parse_release, releases)
+    cost = Cost(tuple(RepeatedStep(_step(kind, numbers), times) for times, kind, numbers in parsed))
+    totals = [(one, one.epsilon(cost, proportion(slack, "slack"))) for one in ACCOUNTANTS]
+    bounds = [(one, total) for one, total in totals if total is not None]
+    if not bounds:
         raise ParameterError("Gaussian noise has no pure epsilon: give --slack a number above zero, such as 1e-6")
-    return rows
+    return bounds
 
 
-def _totals_of_draws(k: int, epsilon: str, slack: str) -> list[dict[str, Any]]:
-    """The total of k draws, by every theorem."""
-    return [
-        _accountant_row(bound.name, bound.theorem, bound.epsilon(k, epsilon, slack))
-        for bound in _available_theorems(slack)
-    ]
-
-
-def _largest_epsilons(k: int, total: str, slack: str) -> list[dict[str, Any]]:
+def _largest_epsilons(k: int, total: str, slack: str) -> Bounds:
     """The largest ε of each of k draws, by every theorem (Ind, P10.4)."""
     from crestline.exact_numbers import positive_number, whole_number
     from crestline.guarantees.root_finding import largest_within
@@ -136,7 +134,7 @@ def _largest_epsilons(k: int, total: str, slack: str) -> list[dict[str, Any]]:
     def largest_epsilon(bound: CompositionTheorem) -> Fraction:
         return largest_within(lambda size: bound.epsilon(count, size, slack), budget, start=budget / count)
 
-    return [_accountant_row(bound.name, bound.theorem, largest_epsilon(bound)) for bound in _available_theorems(slack)]
+    return [(bound, largest_epsilon(bound)) for bound in _available_theorems(slack)]
 
 
 def _available_theorems(slack: str) -> Sequence[CompositionTheorem]:
@@ -145,25 +143,3 @@ def _available_theorems(slack: str) -> Sequence[CompositionTheorem]:
     from crestline.guarantees.composition import BOUNDS
 
     return BOUNDS if proportion(slack, "slack") else BOUNDS[:1]
-
-
-def _accountant_row(name: str, theorem: str, epsilon: Fraction) -> dict[str, Any]:
-    return {"accountant": name, "epsilon": epsilon, "adaptive": name in _FILTERS, "theorem": theorem}
-
-
-def _print_totals(
-    rows: Sequence[Mapping[str, Any]], form: Format, title: str, rounded: Callable[..., Fraction]
-) -> None:
-    """Exact decimals for programs; for people six digits, rounded to the safe side."""
-    if resolve_format(form) is Format.TABLE:
-        rows = [
-            {
-                **row,
-                "epsilon": f"{float(rounded(row['epsilon'], 6)):.6g}",
-                "adaptive": "yes" if row["adaptive"] else "no",
-            }
-            for row in rows
-        ]
-    else:
-        rows = [{**row, "epsilon": float(row["epsilon"])} for row in rows]
-    print_rows(HEADINGS, rows, form, title)

@@ -22,7 +22,7 @@ from crestline.guarantees.conversion import zcdp_epsilon
 from crestline.guarantees.cost import Cost, Step, repeat_step, unknown_kind_error
 from crestline.guarantees.guarantee import ZCDP, ApproxDP, BoundedRange, GaussianDP, LossInterval, PureDP, WorstOfSteps
 from crestline.guarantees.optimum.optimum import adaptive_epsilon
-from crestline.guarantees.root_finding import largest_within
+from crestline.guarantees.root_finding import is_rough, largest_within
 
 _MOST_PURE = 20_000  # steps that the closed form adds up in less than a second
 
@@ -128,6 +128,8 @@ class AdaptiveOptimum:
 
 
 ACCOUNTANTS: tuple[Accountant, ...] = (Basic(), ZeroConcentrated(), Renyi(), AdaptiveOptimum())
+_QUICK: tuple[Accountant, ...] = (Basic(), ZeroConcentrated(), AdaptiveOptimum())
+"""Without the one that is hardly ever the best: where a search looks for its start."""
 
 
 def total_epsilon(cost: Cost, slack: Exact) -> Fraction:
@@ -166,10 +168,7 @@ def per_step_epsilon(
         cost = repeat_step(step(size), count)
         return _epsilon_or_refuse(accountant, cost, delta_slack) if accountant else total_epsilon(cost, delta_slack)
 
-    start = budget / count  # any start is valid: the returned value is tried
-    if accountant is None and delta_slack:  # a start from a cheap accountant saves calls of the slow one
-        start = max(start, per_step_epsilon(count, budget, delta_slack, Renyi(), step))
-    return largest_within(total_of_size, budget, start=start)
+    return largest_within(total_of_size, budget, start=budget / count)
 
 
 def _epsilon_or_refuse(accountant: Accountant, cost: Cost, slack: Fraction) -> Fraction:
@@ -184,7 +183,8 @@ def _epsilon_or_refuse(accountant: Accountant, cost: Cost, slack: Fraction) -> F
 
 def _best(cost: Cost, slack: Fraction) -> tuple[Fraction, str]:
     """The smallest bound of all accountants, with its theorem; raises ParameterError where none has one."""
-    bounds = [(accountant.epsilon(cost, slack), accountant.theorem) for accountant in ACCOUNTANTS]
+    tried = _QUICK if is_rough() else ACCOUNTANTS
+    bounds = [(accountant.epsilon(cost, slack), accountant.theorem) for accountant in tried]
     valid = [(bound, theorem) for bound, theorem in bounds if bound is not None]
     if not valid:
         raise ParameterError("Gaussian noise has no pure epsilon: leave a slack larger than zero for its delta")

@@ -14,7 +14,7 @@ from functools import lru_cache
 from flint import arb
 
 from crestline.exact_numbers import Exact, non_negative_number, probability
-from crestline.guarantees.root_finding import bisect_floats, largest_fitting
+from crestline.guarantees.root_finding import bisect_floats, guess_root, largest_fitting
 from crestline.guarantees.rounding import ball, decimal_above, precision
 
 _LARGEST = 700.0  # a logarithm whose exponential is finite
@@ -32,7 +32,8 @@ def zcdp_epsilon(rho: Exact, delta: Exact) -> Fraction:
 def largest_rho(epsilon: Exact, delta: Exact) -> Fraction:
     """The largest ρ, rounded down, with `zcdp_epsilon(ρ, δ) <= ε`."""
     budget, slack = non_negative_number(epsilon, "epsilon"), probability(delta, "delta")
-    return largest_fitting(lambda rho: _cached_epsilon(rho, slack) <= budget)
+    near = guess_root(lambda rho: _cached_epsilon(rho, slack), budget, budget) if budget else None
+    return largest_fitting(lambda rho: _cached_epsilon(rho, slack) <= budget, near=near)
 
 
 @lru_cache(maxsize=4096)

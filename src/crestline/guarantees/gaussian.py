@@ -7,14 +7,17 @@ Numerics    certified: evaluated in balls; σ, ε and δ are rounded up, μ² do
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import lru_cache
 
 from flint import arb
 
 from crestline.exact_numbers import Exact, non_negative_number, positive_number, probability
-from crestline.guarantees.root_finding import largest_fitting, smallest_fitting
+from crestline.guarantees.root_finding import guess_root, largest_fitting, smallest_fitting
 from crestline.guarantees.rounding import ball, decimal_above, precision
+
+_FARTHEST = 10**4  # stands in for the logarithm of a probability of zero; its inverse, of one
 
 
 def sigma_for(epsilon: Exact, delta: Exact, sensitivity_squared: Exact = 1) -> Fraction:
@@ -28,7 +31,8 @@ def sigma_for(epsilon: Exact, delta: Exact, sensitivity_squared: Exact = 1) -> F
 def largest_mu_squared(epsilon: Exact, delta: Exact) -> Fraction:
     """Largest μ² = s²/σ², rounded down, whose Gaussian mechanism is (ε, δ)-DP."""
     budget, slack = positive_number(epsilon, "epsilon"), probability(delta, "delta")
-    return largest_fitting(lambda squared: _cached_delta(budget, squared) <= slack)
+    near = guess_root(lambda squared: 1 / _exponent(_cached_delta(budget, squared)), 1 / _exponent(slack), budget)
+    return largest_fitting(lambda squared: _cached_delta(budget, squared) <= slack, near=near)
 
 
 def delta_of(epsilon: Exact, mu_squared: Exact) -> Fraction:
@@ -39,7 +43,17 @@ def delta_of(epsilon: Exact, mu_squared: Exact) -> Fraction:
 def epsilon_of(delta: Exact, mu_squared: Exact) -> Fraction:
     """ε(δ), rounded up, of the Gaussian mechanism with μ² = s²/σ²."""
     slack, squared = probability(delta, "delta"), non_negative_number(mu_squared, "mu_squared")
-    return smallest_fitting(lambda budget: _cached_delta(budget, squared) <= slack)
+    near = guess_root(
+        lambda budget: _exponent(_cached_delta(budget, squared)), _exponent(slack), squared or Fraction(1)
+    )
+    return smallest_fitting(lambda budget: _cached_delta(budget, squared) <= slack, near=near)
+
+
+def _exponent(delta: Fraction) -> Fraction:
+    """About `ln(1/δ)`, which grows nearly like `ε²/2μ²`: values that guide a search."""
+    if not delta:
+        return Fraction(_FARTHEST)
+    return max(Fraction(math.log(delta.denominator) - math.log(delta.numerator)), Fraction(1, _FARTHEST))
 
 
 def delta_ball(epsilon: arb, mu: arb) -> arb:

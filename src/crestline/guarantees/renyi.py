@@ -89,7 +89,7 @@ def _golden_section(value: Callable[[float], float], low: float, high: float) ->
     ratio = (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     at_left, at_right = value(left), value(right)
-    for _ in range(60):  # a good order is enough: every order gives a bound
+    for _ in range(40):  # a good order is enough: every order gives a bound
         if not at_left > at_right:  # also where a value is NaN: smaller orders are finite
             high, right, at_right = right, left, at_left
             left = high - ratio * (high - low)

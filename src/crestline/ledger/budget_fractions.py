@@ -58,10 +58,11 @@ def usual_epsilon(budget: Budget, cost_of: Callable[[Fraction], Cost]) -> Fracti
             lambda epsilon: _can_measure(budget, cost_of(epsilon)), start=terms.item_epsilon, digits=_DIGITS
         )
     share = usual_share(budget).loss
-    found = largest_within(
-        lambda epsilon: budget.measure(cost_of(epsilon)).loss, share, start=budget.epsilon / 4, digits=_CLOSE
-    )
-    return round_down(found, _DIGITS)
+
+    def loss(epsilon: Fraction) -> Fraction:
+        return budget.measure(cost_of(round_down(epsilon, _DIGITS))).loss
+
+    return round_down(largest_within(loss, share, start=budget.epsilon / 4, digits=_CLOSE), _DIGITS)
 
 
 def fraction_of(amount: Amount, limit: Amount) -> float:

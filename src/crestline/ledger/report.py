@@ -21,7 +21,6 @@ ACCOUNT_COLUMNS = {
     "used": "used",
     "left": "left",
     "pays": "pays for",
-    "units": "left in its units",
 }
 ACCOUNT_FIELDS = ("dataset", "analyst", "kind", "epsilon", "delta", "unit", "limit", "settled", "held", "remaining")
 ENTRY_COLUMNS = {
@@ -40,7 +39,7 @@ def account_row(account: Account) -> dict[str, str]:
     """One account for people; where the budget is by period, a calendar below says what is left."""
     balance = account.balance
     if balance.budget.calendar is not None and account.period is None:
-        by_period = dict.fromkeys(("used", "left", "pays", "units"), "by period")
+        by_period = dict.fromkeys(("used", "left", "pays"), "by period")
         return {
             "whose": _account_name(account.dataset, account.analyst),
             "budget": str(balance.budget).replace(", ", "\n"),
@@ -53,7 +52,6 @@ def account_row(account: Account) -> dict[str, str]:
         "used": f"{part:.1%}",
         "left": f"{1 - part:.1%}, worth\nepsilon {epsilon_worth(balance.budget, balance.remaining):.3g}",
         "pays": "any number" if pays is None else f"{pays:,} usual\nquestions",
-        "units": str(balance.remaining).replace(", ", "\n"),
     }
 
 

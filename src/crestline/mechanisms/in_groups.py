@@ -18,7 +18,7 @@ from crestline.errors import MechanismError
 from crestline.guarantees import accountants
 from crestline.guarantees.cost import Cost, RepeatedStep
 from crestline.guarantees.guarantee import Guarantee
-from crestline.guarantees.root_finding import largest_within
+from crestline.guarantees.root_finding import largest_within, rough_values
 from crestline.histogram.histogram import Histogram
 from crestline.histogram.label_order import Label, label_order
 from crestline.histogram.view_kinds import SeenInGroups
@@ -59,9 +59,9 @@ class InGroups:
         reserves for composing its own steps, once for each group of a user.
         """
         failure = mechanism.cost().delta
-        promised = getattr(mechanism.guarantee(), "delta", failure)
-        left = groups_per_user * (promised - failure) if delta is None else delta - groups_per_user * failure
-        return cls(mechanism, groups_per_user, max(Fraction(0), left), public)
+        if delta is None:
+            delta = groups_per_user * getattr(mechanism.guarantee(), "delta", failure)
+        return cls(mechanism, groups_per_user, max(Fraction(0), delta - groups_per_user * failure), public)
 
     @classmethod
     def fit_within(cls, make: Making, total: PrivacyTotal, groups_per_user: int) -> InGroups:
@@ -85,7 +85,9 @@ class InGroups:
 
         def copies_of_size(size: Fraction) -> InGroups:
             copy = replace(total, epsilon=size, delta=share * total.delta / groups_per_user)
-            return cls.from_mechanism(make(copy), groups_per_user, delta=total.delta)
+            with rough_values():  # what is promised is the total of all copies, computed below
+                made = make(copy)
+            return cls.from_mechanism(made, groups_per_user, delta=total.delta)
 
         def total_epsilon_of(size: Fraction) -> Fraction:
             promised = copies_of_size(size).guarantee().epsilon

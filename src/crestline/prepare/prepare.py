@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from crestline.answer.answer import Choice
 from crestline.guarantees.guarantee import Adjacency
+from crestline.guarantees.root_finding import cached_by_accuracy
 from crestline.ledger.budget import Budget
 from crestline.mechanisms.catalogue import entry
 from crestline.mechanisms.identity import parameter_texts
@@ -109,9 +110,14 @@ def _prepare_cached(
     )
     rule = rules[0]
     check_domain(entry(rule.name).domain, rule.name, public_list)
-    question = with_total(question, budget, limits, lambda asked: build_within_slots(rule, asked, limits))
+
+    @cached_by_accuracy(maxsize=None)  # the search for a total ends with the one that it returns
+    def build(asked: Question) -> AnyMechanism:
+        return build_within_slots(rule, asked, limits)
+
+    question = with_total(question, budget, limits, build)
     listed = replace(question, groups=PUBLIC_GROUPS if public_groups else None)
-    made = _build_prepared(listed, build_within_slots(rule, question, limits), rule.reason, public_list, limits)
+    made = _build_prepared(listed, build(question), rule.reason, public_list, limits)
     return replace(made, choice=made.choice.replace_fields(instead=lambda: describe_runner_up(rules, question, limits)))
 
 

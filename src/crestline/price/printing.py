@@ -18,9 +18,11 @@ _CSV_DIGITS = 12
 
 
 def to_text(batch: Batch, address: str) -> str:
-    """A table of the questions, and what they cost together on the ledger at an address."""
+    """A table of the questions, without empty columns, and what they cost together on the ledger at an address."""
     rows = [_cells(number, line) for number, line in enumerate(batch.lines, start=1)]
-    return "\n".join([*align([HEADS, *rows], _LEFT), "", *_lines_below(batch, address)])
+    used = [place for place, cells in enumerate(zip(*rows, strict=True)) if any(cells)]
+    table = [[row[place] for place in used] for row in (HEADS, *rows)]
+    return "\n".join([*align(table, [_LEFT[place] for place in used]), "", *_lines_below(batch, address)])
 
 
 def to_dict(batch: Batch, address: str) -> dict[str, Any]:

@@ -352,7 +352,7 @@ def _project(node: Select, inner: Query) -> Query:
     if inner.names is None and len(node.expressions) > 1 and any(one.is_star for one in node.expressions):
         raise not_supported(node, "beside * no other column can be selected")
     names = dict[str, Output]()
-    for name, one in _selected(node, inner).items():
+    for name, one in _read_select_list(node, inner).items():
         names |= (inner.names or {}) if one.is_star else {name: inner.read(one)}
     return inner if not names and inner.names is None else replace(inner, names=names)
 
@@ -368,7 +368,7 @@ def _refuse_order(node: Select, rows: Query) -> Query:
     return replace(rows, never=rows.never or limit == 0)
 
 
-def _selected(node: Select, inner: Query) -> dict[str, Node]:
+def _read_select_list(node: Select, inner: Query) -> dict[str, Node]:
     """The selected expressions by name; windows over them have no names in them any more."""
     from sqlglot import exp
 
@@ -402,7 +402,7 @@ def _group(node: Select, rows: Query) -> Query:
     """Rows grouped by labels."""
     from sqlglot import exp
 
-    chosen, group = _selected(node, rows), node.args.get("group")
+    chosen, group = _read_select_list(node, rows), node.args.get("group")
     if group is None:
         advice = "a total over all rows is no ranking of items: GROUP BY a column (coverage says how many users)"
         raise SqlError(NOT_SUPPORTED, advice)
@@ -428,7 +428,7 @@ def _group(node: Select, rows: Query) -> Query:
 
 def _finish(node: Select, inner: Query, query: Query) -> Query:
     """HAVING, QUALIFY, the outer WHERE, ORDER BY and LIMIT of a query over groups."""
-    chosen = _selected(node, inner)
+    chosen = _read_select_list(node, inner)
     for part in ("having", "qualify", *(("where",) if inner.labels is not None else ())):
         for one in _conjuncts(node.args.get(part)):
             query = _keep(_expand(one, chosen, inner), inner, query)

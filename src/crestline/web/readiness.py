@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from sqlalchemy import update
+from sqlalchemy import delete, insert
 
 from crestline.deadline import end_within
 from crestline.errors import LedgerError
@@ -21,6 +21,7 @@ PAUSE = 5.0
 """Seconds for which a finding about readiness holds, since strangers may ask."""
 
 _PAUSE_OF_CHECKS = 300.0
+_SPARE_ROW = -1  # of the table of the head, which has one row
 
 
 class LedgerFault:
@@ -56,11 +57,11 @@ class LedgerFault:
 
 
 def readiness_of(store: Store) -> LedgerFault:
-    """Whether the head of the ledger can be written again, under the lock and with the checks of every charge."""
+    """Whether a row can be written beside the ledger's head, under the lock and with the checks of every charge."""
 
     def look() -> None:
         with end_within(SECONDS):
-            store.database.write(_write_head)
+            store.database.write(_write_row)
 
     return LedgerFault(look, PAUSE)
 
@@ -70,5 +71,8 @@ def damage_of(store: Store, signer: Signer) -> LedgerFault:
     return LedgerFault(lambda: store.refuse_damaged(signer), _PAUSE_OF_CHECKS)
 
 
-def _write_head(books: Books) -> None:
-    books.lock().connection.execute(update(chain_head).values(length=chain_head.c.length))
+def _write_row(books: Books) -> None:
+    """Write a row and delete it: SQLite would write nothing where a value stays as it is."""
+    connection = books.lock().connection
+    connection.execute(insert(chain_head), {"id": _SPARE_ROW, "version": 0, "length": 0, "head": ""})
+    connection.execute(delete(chain_head).where(chain_head.c.id == _SPARE_ROW))

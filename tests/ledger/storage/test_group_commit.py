@@ -15,6 +15,7 @@ from sqlalchemy.exc import OperationalError
 from tests.ledger.conftest import EPSILON, drawn, small_budget
 from tests.patience import PATIENCE
 
+from crestline.deadline import end_within
 from crestline.errors import BudgetExhausted, BudgetMismatch, LedgerError
 from crestline.ledger.ledger import Ledger
 from crestline.ledger.receipt import Receipt
@@ -269,11 +270,11 @@ def test_a_thread_that_is_interrupted_while_it_waits_has_changed_nothing(
     crowd, done = Crowd(), list[str]()
     wait_for = threading.Condition.wait_for
 
-    def interrupted(turn: threading.Condition, ready: Callable[[], bool]) -> bool:
+    def interrupted(turn: threading.Condition, ready: Callable[[], bool], timeout: float | None) -> bool:
         if threading.current_thread().name == "interrupted":
             turn.wait(0.01)
             raise KeyboardInterrupt
-        return wait_for(turn, ready, None)
+        return wait_for(turn, ready, timeout)
 
     monkeypatch.setattr(threading.Condition, "wait_for", interrupted)
     with waiting(database, crowd, 1):
@@ -282,4 +283,20 @@ def test_a_thread_that_is_interrupted_while_it_waits_has_changed_nothing(
         crowd.start("last", lambda: database.write(lambda _: done.append("last")))
     outcomes = crowd.join()
     assert isinstance(outcomes["interrupted"], KeyboardInterrupt)
+    assert (outcomes["first"], outcomes["last"], done) == (None, None, ["last"])
+
+
+def test_a_thread_that_reaches_its_deadline_while_it_waits_has_changed_nothing(database: Database) -> None:
+    crowd, done = Crowd(), list[str]()
+
+    def write_in_time() -> None:
+        with end_within(0.05):
+            database.write(lambda _: done.append("late"))
+
+    with waiting(database, crowd, 1):
+        crowd.start("late", write_in_time)
+        crowd.threads[-1].join(PATIENCE)
+        crowd.start("last", lambda: database.write(lambda _: done.append("last")))
+    outcomes = crowd.join()
+    assert isinstance(outcomes["late"], LedgerError)
     assert (outcomes["first"], outcomes["last"], done) == (None, None, ["last"])

@@ -210,6 +210,7 @@ def _laplace() -> Any:
     return LAPLACE
 
 
+@pytest.mark.long
 def test_published_counts_are_the_very_keys_that_were_ranked() -> None:
     mechanism = Observed.for_budget(k=3, epsilon=1, delta="1e-6", contribution=5, counts=True, noise="gaussian")
     items = ObservedItems.from_scores({name: 200 - 5 * i for i, name in enumerate("abcdef")})

@@ -322,6 +322,7 @@ DISORDERED: dict[str, tuple[pa.Array, dict[str, Any], bytes, bytes, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DISORDERED)
 def test_statistics_of_old_writers_are_not_believed(tmp_path: Path, name: str) -> None:
     """Regression: a value of one user made DuckDB skip the rows of others, whose statistics were in another order."""
@@ -346,6 +347,7 @@ NUMBERS: dict[str, Callable[[float], bool]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("condition", NUMBERS)
 @pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()], ids=str)
 def test_what_is_no_number_does_not_depend_on_the_rows_of_others(tmp_path: Path, condition: str, kind: Any) -> None:

@@ -26,7 +26,6 @@ from crestline.guarantees.rounding import ball, decimal_above, precision
 Floats: TypeAlias = NDArray[np.float64]
 
 PAD = 1 + 2.0**-40  # more than the rounding errors of one pass over the grid, by a factor of 30
-_BLOCK = 256  # points in the finer of two tables
 TINY = sys.float_info.min / sys.float_info.epsilon  # more than all that underflow can lose
 
 
@@ -74,11 +73,12 @@ class CurveGrid:
         With a = x + y both follow from tables for x and y, by sums and products of positive numbers.
         """
         index = np.arange(1, self.reach + 1)
-        coarse, fine = np.divmod(index, _BLOCK)
+        block = math.isqrt(self.reach) + 1
+        coarse, fine = np.divmod(index, block)
         with precision(80):  # enough bits; balls carry their own error
             width = ball(-self.width)
-            big = [width * (_BLOCK * number) for number in np.unique(coarse).tolist()]
-            small = [width * number for number in range(_BLOCK)]
+            big = [width * (block * number) for number in np.unique(coarse).tolist()]
+            small = [width * number for number in range(block)]
             big_rest, small_rest = (floats_up(-place.expm1() for place in places) for places in (big, small))
             big_power, small_power = (floats_up(place.exp() for place in places) for places in (big, small))
         rest = big_rest[coarse] + big_power[coarse] * small_rest[fine]

@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,14 +23,23 @@ from crestline.guarantees.guarantee import BoundedRange, LossInterval, PureDP
 from crestline.guarantees.optimum.grid import CurveGrid
 from crestline.guarantees.optimum.loss import LossLaw
 from crestline.guarantees.optimum.registry import WorstPairs, adaptive_step, has_worst_case, worst_pair
+from crestline.guarantees.root_finding import cached_by_accuracy, is_rough
 
-# These trade the sharpness of the bound for time; it is certified for any values.
-_WORK = 3e6  # cells computed in all, where their number can be chosen
-_MOST_WORK = 4e8  # some seconds; above it only the other accountants give a bound
+
+class _Resolution(NamedTuple):
+    """How fine a grid is: sharpness of the bound against time; it is certified for any values."""
+
+    work: float  # cells computed in all, where their number can be chosen
+    points: int  # of the grid: enough for all steps without a range
+    cells: int  # per step, at least
+
+
+_FINE, _ROUGH = _Resolution(1.5e6, 8_000, 27), _Resolution(1e5, 2_000, 12)
+_MOST_WORK = 1e9  # some seconds; above it only the other accountants give a bound
 _MOST_ATOMS = 5000  # above it only the other accountants give a bound
-_POINTS = (8_000, 50_000)  # points of the grid: enough for all steps without a range, and the most with one
+_MOST_POINTS = 50_000  # with a step that has a range
+_MOST_CELLS = 400  # per step
 _LEFT_OUT = Fraction(1, 10**4)  # share of δ beyond the grid
-_CELLS = (20, 400)  # cells per step, at least (a loss of 0.2%) and at most
 
 
 def adaptive_epsilon(steps: Sequence[RepeatedStep], delta: Fraction, *, fineness: int = 1) -> Fraction | None:
@@ -52,7 +61,7 @@ def _without_theorem(step: Step) -> Step:
     return replace(step, theorem="")
 
 
-@lru_cache(maxsize=4096)
+@cached_by_accuracy(maxsize=4096)
 def _cached_epsilon(steps: tuple[RepeatedStep, ...], delta: Fraction, fineness: int) -> Fraction | None:
     """`adaptive_epsilon` of steps with a worst case, without their theorems."""
     highest = _grid_end(steps, delta)
@@ -110,18 +119,19 @@ def _grid(steps: tuple[RepeatedStep, ...], highest: Fraction, fineness: int) -> 
 
 def _cell_width(ranges: Sequence[tuple[Fraction, int]], highest: Fraction) -> Fraction:
     """Cell width: divides the dominant step's range exactly and the other ranges almost."""
+    resolution = _ROUGH if is_rough() else _FINE
     if not ranges:
-        return highest / _POINTS[0]
+        return highest / resolution.points
     main, _ = max(ranges, key=lambda pair: pair[0] ** 2 * pair[1])
     # A function of the number of steps alone, so that the total grows smoothly with their ε and with 1/δ.
     passes = float(sum(epsilon * times for epsilon, times in ranges) / main)
-    wanted = math.sqrt(_WORK / (passes * min(passes, 4 * math.sqrt(passes))))
-    cells = int(min(max(wanted, _CELLS[0]), _CELLS[1]))
+    wanted = math.sqrt(resolution.work / (passes * min(passes, 4 * math.sqrt(passes))))
+    cells = int(min(max(wanted, resolution.cells), _MOST_CELLS))
     others = cells // 4 if len({epsilon for epsilon, _ in ranges}) > 1 else 0
     widths = [main / number for number in range(cells, cells + others + 1)]
     best = min(widths, key=lambda width: _rounded_square_sum(ranges, width))
-    coarsest = max(main / _CELLS[0], highest / _POINTS[1])
-    return max(best, min(highest / _POINTS[0], coarsest))
+    coarsest = max(main / resolution.cells, highest / _MOST_POINTS)
+    return max(best, min(highest / resolution.points, coarsest))
 
 
 def _rounded_square_sum(ranges: Sequence[tuple[Fraction, int]], width: Fraction) -> Fraction:

@@ -140,8 +140,8 @@ class Books:
         return self._head
 
     @property
-    def posted(self) -> int:
-        """How many entries were posted."""
+    def number_posted(self) -> int:
+        """Number of entries that were posted."""
         return len(self._new)
 
     @property

@@ -199,13 +199,13 @@ def _timeout() -> float | None:
 
 def _attempt(change: Callable[[Books], Any], books: Books, *, alone: bool) -> tuple[object, Exception | None]:
     """The result of a change, or its own error; an error of the database ends the transaction for all."""
-    posted = books.posted
+    posted = books.number_posted
     try:
         return change(books), None
     except (SQLAlchemyError, UnicodeDecodeError, WitnessError):
         raise
     except Exception as error:
-        if alone or books.posted > posted:  # it broke the rule: nothing of this transaction is written
+        if alone or books.number_posted > posted:  # it broke the rule: nothing of this transaction is written
             raise
         return None, error
 

@@ -546,14 +546,14 @@ class Store:
 
     def open_reservations(self, dataset: str | None = None) -> list[Entry]:
         """Reservations that were never settled; they stay charged."""
-        query = _unended().where(entries.c.kind == "reserved")
+        query = _select_open_reservations().where(entries.c.kind == "reserved")
         return self._read_entries(query if dataset is None else query.where(entries.c.dataset == dataset))
 
     def reserved_ahead(self, dataset: str | None = None) -> list[Entry]:
         """Those of the open reservations that were made ahead, for a question that has not been asked yet."""
         begun = entries.alias()
         taken_up = select(begun.c.sequence).where(begun.c.receipt == entries.c.sequence, tables.is_beginning(begun))
-        query = _unended().where(entries.c.kind == "reserved", ~taken_up.exists())
+        query = _select_open_reservations().where(entries.c.kind == "reserved", ~taken_up.exists())
         found = self._read_entries(query if dataset is None else query.where(entries.c.dataset == dataset))
         return [entry for entry in found if entry.is_reserved_ahead]
 
@@ -692,7 +692,7 @@ def _ending_draft(reserved: Entry, kind: EntryKind, key: str | None, details: di
     return Draft(kind, reserved.dataset, reserved.analyst, reserved.sequence, key, details, reserved.number)
 
 
-def _unended() -> Select[tuple[object, ...]]:
+def _select_open_reservations() -> Select[tuple[object, ...]]:
     """Entries that no other ends, in order."""
     ended = entries.alias()
     ending = select(ended.c.sequence).where(ended.c.receipt == entries.c.sequence, tables.is_ending(ended))

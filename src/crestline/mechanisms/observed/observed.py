@@ -10,6 +10,7 @@ Proof note  docs/proofs/observed.md
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field as plain_field
 from dataclasses import replace
@@ -261,9 +262,11 @@ class Observed(BuiltIn):
         return float(self.scale) * self._noise_quantile((1 + chance) / 2)
 
     def _noise_quantile(self, chance: float) -> float:
-        from scipy.stats import laplace, norm
+        if self.noise == LAPLACE.name:
+            return math.copysign(-math.log1p(-abs(2 * chance - 1)), chance - 0.5)
+        from scipy.special import ndtri  # imported here, since SciPy is slow to load
 
-        return float((norm if self.noise == GAUSSIAN.name else laplace).ppf(chance))
+        return float(ndtri(chance))
 
     def _promise_holds(self, promise: ApproxDP) -> bool:
         """Whether a promise holds for users of `groups` groups: all items move, and each group may name a new one."""
