@@ -25,6 +25,7 @@ from crestline.session import Dataset
 from crestline.sql_questions.statement import SqlOptions
 from crestline.web.api.schemas import TopRequest
 from crestline.web.mcp.tools import TOOLS
+from crestline.web.pages.ask_form import read_question
 
 WRITTEN = set(QuestionFields.__annotations__)
 OFFERED = {
@@ -61,6 +62,8 @@ def test_all_items_are_as_many_as_the_limit_says() -> None:
     assert every == Question(k=MOST_NAMED) == parse_question({"k": "all"}).question
     assert every.words().startswith("As many as can be named, at most 1,000, of the values of ")
     assert TopRequest.model_validate({"k": "all", "item": "title"}).k == "all"
+    for form, most, expected in (({"k": ["all"]}, 50, 50), ({"other": ["All"]}, 5_000, MOST_NAMED)):
+        assert read_question({"item": ["title"], **form}, most).k == expected
     assert Question(k=MOST_NAMED - 1).words().startswith("The 999 values of ")
     for name in ("k_bar", "contribution"):
         with pytest.raises(ParameterError, match=name):
