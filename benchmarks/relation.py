@@ -24,7 +24,7 @@ from benchmarks.sources import PLAIN, paired, peak_megabytes
 TITLE = "All pairs of users and items"
 ACROSS = ()
 SIZES, QUICK_SIZES = (10**6, 5 * 10**6), (10**4,)
-TIMES, PEAKS = 5, 3
+TIMES, PEAKS = 3, 2
 SLOTS, AUTO, SIEVE = "slots, k = 100", "`auto`, k = 20", "`Sieve`, k = 100"
 COUNTED, GROUPS = "`Sieve`, k = 100, counts", "`Sieve`, k = 10, 20 groups"
 BOUNDS = {SLOTS: 1.3, AUTO: 1.3, SIEVE: 1.6, COUNTED: 1.6, GROUPS: 1.7}

@@ -12,9 +12,8 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from fractions import Fraction
-from pathlib import Path
 from statistics import mean, median
 
 import numpy as np
@@ -28,6 +27,7 @@ from crestline.prepare import prepare
 from crestline.question import Question
 from crestline.randomness.entropy import replay
 from reproduction.bounded import bounded_items, sampler
+from reproduction.counted import KEPT, Cell, read_cells
 from reproduction.data import Shelf, shelf
 from reproduction.papers.practice_page import DATA, DELTA, OTHERS
 from reproduction.peers.thresholds import gaussian_setting
@@ -39,51 +39,8 @@ PRACTICE = (Fraction(1, 10), *EPSILONS)  # of the five data sets of the page on 
 BOUNDS = (1, 2, 5, 10, 20, 50, 100, 200)
 PEER_RUNS = 2
 ON_A_LEDGER = ("ONLINE_RETAIL", "BOOKCROSSING_SUBSET", "LASTFM_HETREC", "YELP_REVIEWS_5CORE", "BMS_WEBVIEW1")
-RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
-PAGE, KEPT = RESULTS / "counts.md", RESULTS / "counts.json"
+PAGE = KEPT.with_suffix(".md")
 CLEAR = 0.01
-
-
-@dataclass
-class Cell:
-    """One data set, ε and k.
-
-    Attributes:
-        shares: Of each run, the share of the true top k that is named.
-        named: Of each run, the number of items named.
-        errors: Median relative error of a count over all runs, and of bounded counts.
-        held: Number of intervals that hold, of all named items.
-        width: Median half width of an interval, relative to the true number of users.
-        peers: Of each bound: the share of the true top k, the share of k that is named, the median relative error.
-    """
-
-    data: str
-    epsilon: float
-    k: int
-    shares: list[float] = field(default_factory=list)
-    named: list[int] = field(default_factory=list)
-    error: float | None = None
-    held: int = 0
-    width: float | None = None
-    peers: list[tuple[float, float, float | None]] = field(default_factory=list)
-
-    @property
-    def share(self) -> float:
-        return mean(self.shares)
-
-    @property
-    def ours_names_half(self) -> bool:
-        return mean(self.named) >= self.k / 2
-
-    @property
-    def best_share(self) -> tuple[float, float, float | None]:
-        """The bound at which the library has the largest share."""
-        return max(self.peers, key=lambda peer: peer[0])
-
-    @property
-    def least_error(self) -> float | None:
-        """The least error of a bound at which the library names half."""
-        return min((error for _, named, error in self.peers if named >= 0.5 and error is not None), default=None)
 
 
 @dataclass
@@ -182,7 +139,7 @@ def page(cells: Sequence[Cell], ledgers: Sequence[OnALedger], runs: int) -> str:
     parts = (
         "<!-- Written by `python -m reproduction.counts`; do not edit. -->",
         "# Names with numbers",
-        f"`counts=True` on pairs of real users and items, with the sieve as it is, {runs} answers a cell, δ = 1e-6, "
+        f"`counts=True` on pairs of real users and items, {runs} answers a cell, δ = 1e-6, "
         "k = 10, 50 and 100. Counts follow from what the sieve releases anyway ([proof](../proofs/sieve.md)): it names "
         "the same items with them as without, which the program checks in every cell. Beside them bounded counts of "
         "OpenDP: its own scale and threshold for Gaussian noise, on a uniform sample of each user's items, at the best "
@@ -262,7 +219,7 @@ def _read() -> tuple[list[Cell], list[OnALedger], int]:
     if not KEPT.is_file():
         return [], [], 0
     kept = json.loads(KEPT.read_text())
-    return [Cell(**one) for one in kept["cells"]], [OnALedger(**one) for one in kept["ledgers"]], kept["runs"]
+    return read_cells(), [OnALedger(**one) for one in kept["ledgers"]], kept["runs"]
 
 
 def _write(cells: Iterable[Cell], ledgers: Iterable[OnALedger], runs: int) -> None:

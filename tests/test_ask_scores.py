@@ -43,7 +43,7 @@ def test_a_score_ranks_and_publishes_sums(
     for item, count in zip(answer.listed_items, answer.counts, strict=True):
         assert abs(float(count) - 1000 * unit * (int(str(item)[-1]) + 1)) < 6 * answer.spread
     assert f"of {score}" in answer.explain()
-    assert f"at most {clip} for each 'buyer'" in " ".join(answer.explain().split())
+    assert f"at most {clip} from each user" in " ".join(answer.explain().split())
 
 
 def test_a_smaller_clip_needs_a_smaller_margin_and_counts_less(sales: Path) -> None:

@@ -9,9 +9,17 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from crestline.pictures import Picture
+from reproduction.counted import read_cells
 from reproduction.curves import Axis, Point, curves
 from reproduction.experiment import Cell, Estimate, Experiment, Results
-from reproduction.papers.practice_words import CHOICE_WORDS, FILES_WORDS, OTHERS_WORDS, TABLE_WORDS, WORDS
+from reproduction.papers.practice_words import (
+    CHOICE_WORDS,
+    COUNT_WORDS,
+    FILES_WORDS,
+    OTHERS_WORDS,
+    TABLE_WORDS,
+    WORDS,
+)
 from reproduction.published import Published
 from reproduction.render import MISSING, Page, number, shown, table
 
@@ -79,10 +87,34 @@ def page(measured: Measured, results: Results, published: Published) -> Page:
     pictures = {f"practice-{float(epsilon):g}": _picture(practice, results, epsilon) for epsilon in EPSILONS}
     parts = [WORDS, TABLE_WORDS, _verdict(practice, results, DATA), _best_table(practice, results, DATA, _COLOURS)]
     parts += [shown(name, "share of the true top k against the contribution bound") for name in pictures]
+    parts += [COUNT_WORDS, _counts_table()]
     parts += [OTHERS_WORDS, _verdict(measured.others, results, OTHERS)]
     parts += [_best_table(measured.others, results, OTHERS, _ELSEWHERE)]
     parts += [FILES_WORDS, _files_table(measured, results), CHOICE_WORDS, _choice_table(measured, results)]
     return Page("\n".join(parts), {name: found for name, found in pictures.items() if found is not None})
+
+
+def _counts_table() -> str:
+    """Shares and errors of counts on the five data sets, from what `python -m reproduction.counts` measured."""
+    cells = [cell for cell in read_cells() if cell.data in DATA and Fraction(str(cell.epsilon)) in EPSILONS]
+    rows = [
+        [
+            cell.data,
+            f"{cell.epsilon:g}",
+            str(cell.k),
+            number(cell.share, 2),
+            _error(cell.error),
+            f"{cell.best_share[0]:.2f}",
+            _error(cell.best_share[2]),
+            _error(cell.least_error),
+        ]
+        for cell in sorted(cells, key=lambda cell: (DATA.index(cell.data), -cell.epsilon, cell.k))
+    ]
+    return table(["data", "ε", "k", "share", "error", "OpenDP share", "its error", "its least error"], rows)
+
+
+def _error(error: float | None) -> str:
+    return MISSING if error is None else f"{error:.1%}"
 
 
 def _verdict(experiment: Experiment, results: Results, names: Sequence[str]) -> str:

@@ -30,21 +30,22 @@ With a bound `auto` takes `Observed`: thresholds over every item that somebody h
 worse than a library at the same bound.
 """
 
+COUNT_WORDS = """## With counts
+
+The same question with `counts=True`, 20 answers a cell: the share of the true top k, and beside it the median relative
+error of a count against the true number of users, over all items named. Counts cost crestline nothing and change no
+name. OpenDP's counts are of users with at most a bound of items each: here at the bound of its best share, and its
+least error at any bound at which it names half of the k items ([all cells](counts.md)).
+"""
+
 OTHERS_WORDS = """## On other data
 
-The constants of the sieve were first set with the data above in view. They were tried again on these nine data sets, on
-which nothing had been tuned, in a simulation of the same steps in doubles: 10 runs of every cell below, or 4 without
-GOWALLA_10CORE, with the same random numbers for every candidate. One was changed because of it: at least the 2k
-heaviest buckets are kept in a round, no longer the 4k heaviest (mean share +0.003 ± 0.001). These were confirmed, none
-of the alternatives being better by more than twice its standard error: buckets are kept from two standard deviations
-below the k-th load on (one: −0.057, three: −0.054), two rounds where much would stay below the threshold (always one:
-−0.020, three: −0.012), 2^14 buckets (2^12: −0.006 ± 0.005, 2^16: 0.000 ± 0.005), a quarter of μ² for the rounds (0.15:
-−0.017 ± 0.003; 0.35: +0.003 ± 0.002; 0.45 with the new cut: −0.003 ± 0.003), two fifths of δ for new items (a fifth:
-−0.001 ± 0.002, three fifths: −0.005 ± 0.003), no sieve from a mean weight of 0.5 on (0.35: −0.004, 0.7: +0.002 ±
-0.001), the cap that 2% of the users exceed (10%: −0.005 ± 0.001), the prices of noise and bias in the forecast (twice:
-−0.002 and −0.007). A step that ranks what was discovered once more, with a quarter of μ², loses 0.018 ± 0.003: what it
-takes from the threshold is worth more. The table is made with the constants chosen on these very data, so for one
-constant of eleven it is not a test.
+The constants of the sieve were first set with the data above in view, and tried again on these nine data sets in a
+simulation of the same steps in doubles. Rounds that use one hash and add up what they have shown, in place of one or
+two rounds with a hash each, and a last step that names more than k and then ranks them by counts, were tuned on seven
+of all fourteen data sets and held against the other seven: the mean share of the true top k over their 168 cells rose
+from .704 to .729 (± .003), the worst cell lost .045. So for the data sets that constants were set with the table is not
+a test.
 """
 
 FILES_WORDS = """## Through files

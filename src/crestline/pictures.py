@@ -9,24 +9,47 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from crestline.charts.tokens import tokens
 from crestline.errors import ParameterError
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin
 
-COLOUR = "#2f5d8a"
-QUIET = "#8a8f98"
-PALE = "#8fb3d6"
-DARK = "#16304d"
+_COLOURS, _FONT, SIZE = tokens()["light"], tokens()["font"], tokens()["size"]
+COLOUR, PALE, DARK, QUIET = (_COLOURS[name] for name in ("bar", "bar-quiet", "ink", "context"))
+BACKGROUND, OTHER = _COLOURS["card"], _COLOURS["series-2"]
 _FORMATS = ("svg", "png", "pdf")
 _CONFIG: dict[str, Any] = {
-    "font": "sans-serif",
-    "background": "white",
+    "font": _FONT["sans"],
+    "background": BACKGROUND,
     # The reader's font may be wider than the one the layout was computed for; labels must not be cut off.
-    "padding": {"left": 24, "right": 16, "top": 8, "bottom": 8},
+    "padding": {**dict.fromkeys(("right", "top", "bottom"), SIZE["margin"]), "left": 2.5 * SIZE["margin"]},
     "view": {"stroke": None},
-    "axis": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 0},
-    "title": {"anchor": "start", "fontSize": 15, "subtitleFontSize": 12, "subtitleColor": "#5c626b", "offset": 14},
+    "axis": {
+        "domain": False,
+        "ticks": False,
+        "gridColor": _COLOURS["line"],
+        "labelColor": _COLOURS["quiet"],
+        "labelFontSize": SIZE["font_axis"],
+        "labelLimit": 0,
+        "titleColor": _COLOURS["quiet"],
+        "titleFontSize": SIZE["font_axis"],
+        "titleFontWeight": "normal",
+    },
+    "axisY": {"labelPadding": 8, "labelColor": DARK, "labelFontSize": SIZE["font_label"]},
+    "text": {"color": DARK},
+    "title": {
+        "anchor": "start",
+        "frame": "bounds",
+        "font": _FONT["title"],
+        "fontSize": SIZE["font_title"],
+        "color": DARK,
+        "subtitleFont": _FONT["sans"],
+        "subtitleFontSize": SIZE["font_axis"] + 1,
+        "subtitleColor": _COLOURS["quiet"],
+        "subtitlePadding": 8,
+        "offset": 14,
+    },
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
@@ -100,10 +100,15 @@ def open_budgets(config: Config, part: DatasetConfig, store: Store) -> Ledger:
             check_user(part.name, account.user, part.user)
     with _locate_error(config, ("datasets", part.name, "budget")):
         ledger = Ledger.in_store(store, part.budget, dataset=part.name, user=part.user)
-    for analyst in config.analysts.values():
-        if part.name in analyst.budgets:
-            with _locate_error(config, ("analysts", analyst.name, "budgets", part.name)):
-                _ensure_analyst(ledger, analyst.name, analyst.budgets[part.name])
+    budgets = {one.name: one.budgets[part.name] for one in config.analysts.values() if part.name in one.budgets}
+    missing = _missing_budgets(config, ledger, budgets)
+    try:
+        if missing:
+            ledger.add_analysts(missing)
+    except (BudgetMismatch, LedgerError):  # another server that starts now was first, or one of them is wrong
+        for analyst, budget in _missing_budgets(config, ledger, budgets).items():
+            with _locate_error(config, ("analysts", analyst, "budgets", part.name)):
+                ledger.add_analyst(analyst, budget)
     return ledger
 
 
@@ -174,25 +179,22 @@ def _is_null_filter(column: str) -> str:
     return f'"{quoted}" is null'
 
 
-def _ensure_analyst(ledger: Ledger, analyst: str, budget: Budget) -> None:
-    if not _is_open(ledger, analyst, budget):
-        try:
-            ledger.add_analyst(analyst, budget)
-        except LedgerError:  # another server that starts now was first, or something is really wrong
-            if not _is_open(ledger, analyst, budget):
-                raise
+def _missing_budgets(config: Config, ledger: Ledger, budgets: Mapping[str, Budget]) -> dict[str, Budget]:
+    """The budgets of analysts that are not open.
 
-
-def _is_open(ledger: Ledger, analyst: str, budget: Budget) -> bool:
-    for account in ledger.accounts:
-        if account.analyst == analyst:
-            if not account.balance.budget.has_same_terms(budget):
+    Raises:
+        BudgetMismatch: One was opened with other terms.
+    """
+    known = {account.analyst: account for account in ledger.accounts}
+    for analyst in known.keys() & budgets.keys():
+        assert analyst is not None, "the data set's own budget is no analyst's"
+        if not known[analyst].balance.budget.has_same_terms(budgets[analyst]):
+            with _locate_error(config, ("analysts", analyst, "budgets", ledger.dataset)):
                 raise BudgetMismatch(
-                    f"{account.title} was opened as {account.balance.budget}, and is never changed: write that budget, "
-                    "or give the analyst another name"
+                    f"{known[analyst].title} was opened as {known[analyst].balance.budget}, and is never changed: "
+                    "write that budget, or give the analyst another name"
                 )
-            return True
-    return False
+    return {analyst: budget for analyst, budget in budgets.items() if analyst not in known}
 
 
 @contextmanager

@@ -34,8 +34,8 @@ def test_a_set_shows_no_ranks() -> None:
 def test_bars_have_whiskers_where_the_noise_is_known() -> None:
     plain = made(("a", "b"), counts=[300, 200]).plot().chart.to_dict()
     known = made(("a", "b"), counts=[300, 200], spread=20.0).plot().chart.to_dict()
-    assert [layer["mark"]["type"] for layer in plain["layer"]] == ["bar"]
-    assert [layer["mark"]["type"] for layer in known["layer"]] == ["bar", "rule", "tick", "tick"]
+    assert [layer["mark"]["type"] for layer in plain["layer"]] == ["bar", "text"]
+    assert [layer["mark"]["type"] for layer in known["layer"]] == ["bar", "rule", "rule", "text"]
     assert [(row["low"], row["high"]) for row in known["data"]["values"]] == [(280, 320), (180, 220)]
 
 

@@ -6,8 +6,10 @@ mechanism is made (`Name(k, k_bar, …)`) is held against the real signature ins
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+import tomllib
 from fractions import Fraction
 from pathlib import Path
 
@@ -72,7 +74,35 @@ def test_the_examples_of_a_page_run(page: Path, folder: Path) -> None:
     for mark, code in blocks(page):
         if mark != "run":
             continue
-        exec(compile(code, str(page.relative_to(ROOT)), "exec"), names)
+        for statement in ast.parse(code).body:
+            text = ast.unparse(statement)
+            stated = stated_value(statement, code)
+            if stated is None:
+                exec(compile(text, str(page.relative_to(ROOT)), "exec"), names)
+            else:
+                assert eval(text, names) == ast.literal_eval(stated), f"{text}  # {stated}"
+
+
+def stated_value(statement: ast.stmt, code: str) -> str | None:
+    """The value that a comment after an expression states, such as `True` or `10`; None where it states none."""
+    if not isinstance(statement, ast.Expr) or statement.end_lineno is None:
+        return None
+    rest = code.splitlines()[statement.end_lineno - 1].encode()[statement.end_col_offset :].decode()
+    found = re.match(r"\s*# (True|False|None|-?\d+)(?=$|[:;,.])", rest)
+    is_print = ast.unparse(statement).startswith("print(")
+    return None if found is None or is_print else found[1]
+
+
+def test_what_a_comment_states_is_found() -> None:
+    found = {"a.b  # True: because": "True", "len(a)  # 10": "10", "a  # 10 of them": None, "print(a)  # 1": None}
+    for code, stated in found.items():
+        assert stated_value(ast.parse(code).body[0], code) == stated, code
+
+
+def test_the_readme_lists_every_extra() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"].keys() - {"dev"}
+    table = (ROOT / "README.md").read_text().partition("## Extras")[2].partition("\n## ")[0]
+    assert set(re.findall(r"`([a-z0-9-]+)`", table.partition("In a checkout")[0])) == extras
 
 
 @pytest.mark.parametrize(("page", "line"), SIGNATURES, ids=lambda value: getattr(value, "stem", None))

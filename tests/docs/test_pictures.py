@@ -26,7 +26,7 @@ def test_pictures_are_fresh() -> None:
 def test_a_picture_is_small_and_has_a_background_of_its_own(picture: Path) -> None:
     text = picture.read_text(encoding="utf-8")
     assert ElementTree.fromstring(text).tag.endswith("svg")
-    assert 'fill="white"' in text  # readable on a dark page too
+    assert re.search('fill="(white|#ffffff)"', text)  # readable on a dark page too
     assert len(text) < 60_000
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from reproduction.counts import Cell, OnALedger, page
+from reproduction.counted import Cell
+from reproduction.counts import OnALedger, page
 
 
 def cell(data: str, epsilon: float, *, error: float, held: int) -> Cell:

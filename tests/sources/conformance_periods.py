@@ -22,6 +22,7 @@ from crestline.periods.calendar import Calendar, Periods, period_index
 from crestline.question import Question
 from tests.sources import oracle, oracle_views
 from tests.sources.conformance import KEY, ask, question
+from tests.sources.conformance_views import every_count_agrees
 from tests.sources.engines import Engine
 
 BERLIN = "Europe/Berlin"
@@ -189,6 +190,7 @@ def agrees_by_period(views: PairViews, inside: list[oracle_views.Pairs], buckets
         expected[item] += weight
     items = views.observed_items(KEY, table)
     places = range(items.size)
+    every_count_agrees(items, everything)
     assert dict(zip(items.names(places), map(items.score_of, places), strict=True)) == dict(expected)
 
 

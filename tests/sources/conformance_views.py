@@ -84,6 +84,15 @@ def every_view_agrees(theirs: PairViews, pairs: oracle_views.Pairs) -> None:
         items = theirs.observed_items(KEY, table)
         assert items.unit == table[0]
         assert seen(items) == oracle_views.in_order(oracle_views.observed(pairs, KEY, table.tolist()))
+        every_count_agrees(items, pairs)
+
+
+def every_count_agrees(items: ObservedItems, pairs: oracle_views.Pairs) -> None:
+    """Numbers of users of the items at any ranks: without the cap and the weights of their scores."""
+    known = {repr(oracle.typed(label)): many for label, many in oracle.counts(pairs).items()}
+    ranks = [*range(items.size)][::-2]
+    assert list(items.count_users(ranks)) == [known[repr(oracle.typed(label))] for label in items.names(ranks)]
+    assert not items.count_users([])
 
 
 def crowd(items: list[Any], kind: pa.DataType) -> pa.Table:

@@ -17,6 +17,7 @@ from crestline.config import load_config
 from crestline.errors import CrestlineError, EngineDefect, LedgerError, SourceError, SourceUnavailable, StatementTimeout
 from crestline.ledger.budget import Budget
 from crestline.ledger.storage.database import Database
+from crestline.ledger.storage.store import Store
 from crestline.mechanisms.limited_domain.gumbel import LimitedDomain
 from crestline.sources.pool import Pool
 from crestline.sources.table import TableSource
@@ -585,3 +586,19 @@ def test_refused_questions_may_take_a_share_of_the_processor(folder: Path) -> No
         last = service.top(**refused)
         assert 1 <= int(last.headers["Retry-After"]) <= 60
         assert service.top("bob").status_code == 200  # each token has its own share
+
+
+def test_a_start_looks_for_the_budgets_of_all_analysts_together(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One look for each analyst would read all accounts as many times as there are."""
+    more = "".join(f"\n[analysts.a{number}.budgets]\nloans = {{ epsilon = 4, delta = 1e-5 }}\n" for number in range(40))
+    (folder / "crestline.toml").write_text(CONFIG + more)
+    looks, plain = [], Store.accounts
+    monkeypatch.setattr(Store, "accounts", lambda *given: (looks.append(1), plain(*given))[1])
+    state = open_state(load_config(folder / "crestline.toml"))
+    try:
+        assert len(state.datasets["loans"].ledger.accounts) == 43
+        assert len(looks) < 10
+        opened = [entry.time for entry in state.store.entries("loans") if entry.kind == "opened"]
+        assert len(opened) == 43
+    finally:
+        state.close()

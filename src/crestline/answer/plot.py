@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from crestline.answer.answer import Answer
 from crestline.histogram.label_order import Label
 from crestline.label_text import label_text
-from crestline.pictures import COLOUR, DARK, PALE, QUIET, Picture, import_altair
+from crestline.pictures import BACKGROUND, COLOUR, DARK, QUIET, SIZE, Picture, import_altair
 
 if TYPE_CHECKING:
     from altair import Chart, Y
 
-_ROW = 24
+_ROW = SIZE["row"]
 _WIDTH = 460
 _LONGEST = 48
 
@@ -63,17 +63,18 @@ def _chart_rows(answer: Answer, longest: int) -> list[dict[str, Any]]:
 
 
 def _bars(alt: ModuleType, rows: list[dict[str, Any]], title: str, *, whiskers: bool) -> list[Chart]:
+    """Bars with their numbers at the right; the line of an interval stands out from its bar by a rim."""
     base = alt.Chart(alt.Data(values=rows)).encode(y=_item_axis(alt, rows))
-    count = alt.X("count:Q", title=title, axis=alt.Axis(grid=False, tickCount=5, format=",.0f"))
-    layers = [base.mark_bar(color=PALE, height={"band": 0.68}).encode(x=count)]
-    if not whiskers:
-        return layers
-    ends = {"x": alt.X("low:Q", title=title), "x2": "high:Q"}
-    layers.append(base.mark_rule(color=DARK, strokeWidth=1.5).encode(**ends))
-    layers += [
-        base.mark_tick(color=DARK, thickness=1.5, size=9, opacity=1).encode(x=f"{end}:Q") for end in ("low", "high")
-    ]
-    return layers
+    axis = alt.Axis(orient="top", tickCount=4, format=",.0f", titleAlign="right", titleAnchor="end")
+    scale = alt.Scale(range=[0, alt.ExprRef(f"width - {SIZE['value']}")])
+    count = alt.X("count:Q", title=title, axis=axis, scale=scale)
+    layers = [base.mark_bar(color=COLOUR, size=SIZE["bar"], cornerRadius=SIZE["radius"]).encode(x=count)]
+    if whiskers:
+        for colour, width in ((BACKGROUND, SIZE["halo"]), (DARK, SIZE["whisker"])):
+            ends = {"x": alt.X("low:Q", title=title, scale=scale), "x2": "high:Q"}
+            layers.append(base.mark_rule(color=colour, strokeWidth=width).encode(**ends))
+    number = base.mark_text(align="right", fontSize=SIZE["font_label"], fontWeight=600)
+    return [*layers, number.encode(x=alt.value(alt.ExprRef("width")), text="shown:N")]
 
 
 def _ranked_list_layers(alt: ModuleType, rows: list[dict[str, Any]], *, ordered: bool) -> list[Chart]:
@@ -92,7 +93,7 @@ def text_layer(alt: ModuleType, text: str) -> Chart:
     """Layer with a line of text, for a chart without items."""
     words = alt.Chart(alt.Data(values=[{"text": text}]))
     return words.mark_text(align="left", fontSize=14, color=QUIET).encode(
-        x=alt.value(0), y=alt.value(_ROW), text="text:N"
+        x=alt.value(0), y=alt.value(SIZE["row"]), text="text:N"
     )
 
 

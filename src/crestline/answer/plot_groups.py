@@ -33,7 +33,7 @@ def plot_groups(answer: Answer) -> Picture:
 
 def _group_chart(alt: ModuleType, label: object, part: Answer) -> Chart:
     name = label_on_one_line(label, _LONGEST)
-    heading = alt.Title(name, fontSize=13, anchor="start", offset=6)
+    heading = alt.Title(name, fontSize=14, font="sans-serif", anchor="start", offset=6)
     return items_chart(alt, part, width=_WIDTH, longest=_LONGEST, nothing="nothing could be named").properties(
         title=heading
     )

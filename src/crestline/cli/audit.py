@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crestline.cli.options import PlotOption
-from crestline.cli.output import Format, FormatOption, make_console, print_result
+from crestline.cli.output import Format, FormatOption, print_result
+from crestline.cli.progress import show_share
 from crestline.errors import ParameterError
 
 if TYPE_CHECKING:
-    from crestline.audit.attack import Tell
     from crestline.audit.program.report import ProgramReport
     from crestline.audit.report import Report
 
@@ -81,7 +79,7 @@ def audit(
     mechanism = load(target, Path.cwd())
     kind = None if domain is None else str(domain)
     tested = prepare_subject(mechanism, system(), name=target, stated=StatedOverrides(k_bar, kind, contribution))
-    with _progress() as tell:
+    with show_share("probing") as tell:
         report = attack(tested, seconds=seconds, significance=significance, tell=tell)
     _print_report(report, form)
     if plot is not None and report.worst is not None:
@@ -100,7 +98,7 @@ def _audit_program(
     from crestline.audit.import_target import load_function
 
     attacked = _own_program if name is None else load_function(name, Path.cwd())
-    with TemporaryDirectory(prefix="crestline-audit-") as folder, _progress() as tell:
+    with TemporaryDirectory(prefix="crestline-audit-") as folder, show_share("probing") as tell:
         report = attack_program(
             attacked,
             Path(folder),
@@ -129,17 +127,6 @@ def _own_program(table: str, where: str | None = None) -> object:
         where=where,
     )
     return answer.items, answer.stopped
-
-
-@contextmanager
-def _progress() -> Iterator[Tell]:
-    """Progress bar on standard error; nothing in a pipe."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    parts = (TextColumn("{task.description:>15}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*parts, console=make_console(stderr=True), transient=True) as bar:
-        task = bar.add_task("probing", total=1.0)
-        yield lambda what, share: bar.update(task, description=what, completed=share)
 
 
 def _print_report(report: Report | ProgramReport, form: Format) -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 
 from crestline.cli.options import PlotOption, with_question_options
-from crestline.cli.output import Format, FormatOption, make_console, print_result
+from crestline.cli.output import Format, FormatOption, print_result
+from crestline.cli.progress import show_share
 from crestline.question_fields import Face
-
-if TYPE_CHECKING:
-    from crestline.plan.forecast import Watch
 
 
 @with_question_options(Face.PLAN, required=("k", "epsilon", "delta"), leaving_out=("mechanism",))
@@ -64,8 +60,8 @@ def plan(
     if "groups_per_user" in question:  # the plan is for one group of such a question
         question["by"] = "group"
     asked = Question.from_fields(cast(QuestionFields, question))
-    with _progress() as watch:
-        simulation = Simulation(system(), trials, watch)
+    with show_share("Trying mechanisms") as tell:
+        simulation = Simulation(system(), trials, lambda done, of: tell("Trying mechanisms", done / of))
         if on is not None:
             if public and not {"user", "item"} <= question.keys():
                 raise QuestionError("name the columns of the public file: --user COLUMN --item COLUMN")
@@ -84,14 +80,3 @@ def plan(
     )
     if plot is not None:
         draw(made).save(plot)
-
-
-@contextmanager
-def _progress() -> Iterator[Watch]:
-    """Progress bar on standard error, removed when the work is done."""
-    from rich.progress import Progress
-
-    console = make_console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("Trying mechanisms", total=None)
-        yield lambda done, of: bar.update(task, completed=done, total=of)

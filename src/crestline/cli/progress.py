@@ -10,7 +10,7 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 from typing import Any
@@ -39,6 +39,18 @@ def show_progress(what: str) -> Iterator[None]:
         else:
             return
     raise KeyboardInterrupt
+
+
+@contextmanager
+def show_share(what: str) -> Iterator[Callable[[str, float], None]]:
+    """Display the share of work that is done in a terminal; the function says what is done now, and the share."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = make_console(stderr=True)
+    columns = (TextColumn("{task.description:>15}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=1.0)
+        yield lambda now, share: bar.update(task, description=now, completed=share)
 
 
 @contextmanager

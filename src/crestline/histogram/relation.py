@@ -142,16 +142,13 @@ class Relation:
     def _fill(self, rows: Rows, names: Naming, hashing: Hashing) -> None:
         self._names, self._hashing, self._several = names, hashing, rows.periods is not None
         if rows.periods is None:
-            users, items = distinct_rows(rows.users, rows.items)
-            self._set_units(users, items, changes(users))
+            users, self._items = distinct_rows(rows.users, rows.items)
+            first = changes(users)
         else:
-            first = rows.periods.min(initial=0)
-            users, periods, items = distinct_rows(rows.users, rows.periods - first, rows.items)
-            self._set_units(users, items, changes(users, periods))
-
-    def _set_units(self, users: Counts, items: Counts, first: NDArray[np.bool_]) -> None:
-        """Number the units, whose first rows are given."""
-        self._units, self._users, self._items = np.cumsum(first) - 1, users[first], items
+            least = rows.periods.min(initial=0)
+            users, periods, self._items = distinct_rows(rows.users, rows.periods - least, rows.items)
+            first = changes(users, periods)
+        self._units, self._users = np.cumsum(first) - 1, users[first]
 
     def with_floor(self, floor: int) -> Self:
         """Copy with a floor for observed items."""
@@ -175,15 +172,20 @@ class Relation:
         return cells
 
     def bucket_loads(self, key: bytes, buckets: int, weights: Counts) -> Counts:
-        units, places = distinct_rows(self._units, self._buckets(key, buckets)[self._items])
-        return self._sum_weights(units, places, weights[np.bincount(units)[units] - 1], buckets)
+        places = self._place_rows(key, buckets)
+        first = np.flatnonzero(changes(self._units, places))  # indices are several times as fast as a mask
+        units = self._units[first]
+        return self._sum_weights(units, places[first], weights[np.bincount(units)[units] - 1], buckets)
 
     def pairs_in_buckets(self, key: bytes, kept_buckets: NDArray[np.bool_]) -> Self:
-        alive = kept_buckets[self._buckets(key, len(kept_buckets))[self._items]]
+        places = self._place_rows(key, len(kept_buckets))
+        alive = np.flatnonzero(kept_buckets[places])
         units = self._units[alive]
+        first = changes(units)
         made = self.__class__.__new__(self.__class__)
         made._names, made._hashing, made._several, made.floor = self._names, self._hashing, self._several, self.floor
-        made._set_units(self._users[units], self._items[alive], changes(units))
+        made._units, made._users, made._items = np.cumsum(first) - 1, self._users[units[first]], self._items[alive]
+        made._placed = ((key, len(kept_buckets)), places[alive])
         return made
 
     def observed_items(self, key: bytes, weights: Counts) -> ObservedItems:
@@ -242,26 +244,29 @@ class Relation:
     def _keep_items(self, key: bytes, cap: int) -> tuple[Counts, Counts]:
         """Units and items of the rows that are left when each unit keeps the `cap` items of smallest hash."""
         many = np.bincount(self._units)
-        over = np.flatnonzero(many[self._units] > cap)
-        if not len(over):
+        over = many[self._units] > cap
+        if not over.any():
             return self._units, self._items
-        units, items = self._units[over], self._items[over]
-        ranks = self._hashing.ranks(key, self._users[units], items)
-        kept = np.ones(len(self._items), dtype=np.bool_)
-        kept[over[rows_beyond(cap, units, ranks, _RANK_BITS)]] = False
-        return self._units[kept], self._items[kept]
+        units, items = distinct_rows(self._units[over], self._items[over])  # in label order, which decides ties
+        beyond = rows_beyond(cap, units, self._hashing.ranks(key, self._users[units], items), _RANK_BITS)
+        return (
+            np.append(self._units[~over], np.delete(units, beyond)),
+            np.append(self._items[~over], np.delete(items, beyond)),
+        )
 
-    def _buckets(self, key: bytes, buckets: int) -> Counts:
-        """The bucket of each item by its number; asked twice for each key, and only of items that are left."""
-        if self._last_buckets[0] != (key, buckets):
+    def _place_rows(self, key: bytes, buckets: int) -> Counts:
+        """The bucket of the item of each row. Rows of a unit are put in order of buckets, which changes no view; what
+        is left after a round with the same key is in order already."""
+        if self._placed[0] != (key, buckets):
             there = np.flatnonzero(np.bincount(self._items))
             found = np.zeros(int(self._items.max(initial=-1)) + 1, dtype=np.int64)
             found[there] = self._hashing.buckets(key, buckets, there)
-            self._last_buckets = ((key, buckets), found)
-        return self._last_buckets[1]
+            self._units, places, self._items = distinct_rows(self._units, found[self._items], self._items)
+            self._placed = ((key, buckets), places)
+        return self._placed[1]
 
     @cached_property
-    def _last_buckets(self) -> tuple[tuple[bytes, int] | None, Counts]:
+    def _placed(self) -> tuple[tuple[bytes, int] | None, Counts]:
         return None, np.zeros(0, dtype=np.int64)
 
 
@@ -353,7 +358,7 @@ def distinct_rows(*columns: Counts) -> list[Counts]:
         packed <<= width
         packed |= column
     packed.sort()
-    packed, found = packed[changes(packed)], list[Counts]()
+    packed, found = packed[np.flatnonzero(changes(packed))], list[Counts]()
     for width in reversed(widths):
         found.append(packed & ((1 << width) - 1))
         packed = packed >> width
@@ -368,8 +373,10 @@ def cell_of_count(many: Counts) -> Counts:
 
 def changes(*columns: Counts) -> NDArray[np.bool_]:
     """Whether a row differs from the one before it; the first does."""
-    found = np.ones(len(columns[0]), dtype=np.bool_)
-    found[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    found = np.zeros(len(columns[0]), dtype=np.bool_)
+    found[:1] = True
+    for column in columns:
+        found[1:] |= column[1:] != column[:-1]
     return found
 
 

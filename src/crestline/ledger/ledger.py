@@ -166,7 +166,14 @@ class Ledger(HasShortRepr):
 
         From the first such budget on, named analysts without one are refused.
         """
-        self._store.open_accounts(self.dataset, {_check_name(analyst, "analyst"): _check_budget(budget)})
+        self.add_analysts({analyst: budget})
+
+    def add_analysts(self, budgets: Mapping[str, Budget]) -> None:
+        """As `add_analyst`, for several at once: all are opened, or none."""
+        named: dict[str | None, Budget] = {
+            _check_name(analyst, "analyst"): _check_budget(budget) for analyst, budget in budgets.items()
+        }
+        self._store.open_accounts(self.dataset, named)
 
     @with_typed_dict_signature(ReserveOptions, {})
     def reserve(self, cost: Cost, **asking: Unpack[ReserveOptions]) -> Receipt:

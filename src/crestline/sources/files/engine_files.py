@@ -75,9 +75,9 @@ class OtherEnding:
         self.inner.close()
 
 
-def open_physical_parquet(stream: BinaryIO, *, statistics: bool = False) -> ByteSource:
-    """A Parquet file whose text, times of day and moments in milliseconds are read as bytes and whole numbers,
-    without its statistics, unless they are asked for.
+def open_physical_parquet(stream: BinaryIO, change: Callable[[bytes], bytes] = plain_footer) -> ByteSource:
+    """A Parquet file whose footer is changed, by default so that its text, times of day and moments in milliseconds are
+    read as bytes and whole numbers, without its statistics.
 
     Raises:
         ValueError: the stream is not a Parquet file, or its footer is damaged or encrypted.
@@ -89,7 +89,7 @@ def open_physical_parquet(stream: BinaryIO, *, statistics: bool = False) -> Byte
     start = size - ENDING - length
     if ending[4:] != MAGIC or start < 0:
         raise ValueError("the file does not end like a Parquet file")
-    footer = plain_footer(whole.read_at(start, length), statistics=statistics)
+    footer = change(whole.read_at(start, length))
     return OtherEnding(whole, start, footer + len(footer).to_bytes(4, "little") + MAGIC)
 
 

@@ -76,7 +76,7 @@ def open_parquet(files: FileLocation, state: str, timeout: float, *, repair: boo
     repaired = replace_errors(_unreadable_message(files.name), lambda: find_repaired_columns(engine, there))
     disordered = replace_errors(
         _unreadable_message(files.name),
-        lambda: find_wrongly_ordered_columns(engine, there, files.open_stream if repaired else None),
+        lambda: find_wrongly_ordered_columns(engine, files.files(), files.open_stream),
     )
     return OpenTable(_source(files, engine, table, timeout, []), state, lambda: None, unusable, repaired, disordered)
 

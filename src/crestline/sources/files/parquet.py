@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from crestline.sources.engine.connection import DuckDB
 from crestline.sources.engine.engine_functions import Expression
 from crestline.sources.files.formats import declare_table, literal
+from crestline.sources.files.parquet_footer import plain_footer, untyped_footer
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation
@@ -130,19 +131,16 @@ def find_repaired_columns(engine: DuckDB, files: Sequence[str]) -> frozenset[str
     return frozenset(name for (name,) in engine.con.execute(query, [literal(files)]).fetchall())
 
 
-def find_wrongly_ordered_columns(engine: DuckDB, files: Sequence[str], opener: Opener | None) -> frozenset[str]:
+def find_wrongly_ordered_columns(engine: DuckDB, files: Sequence[str], opener: Opener) -> frozenset[str]:
     """The columns whose statistics may be of another order than DuckDB's: those of old writers, and of 96 bits.
 
     Once, bytes and unsigned numbers were ordered as if they had signs. Statistics of today are in fields of their own.
-    DuckDB converts statistics that it lists, and fails on moments beyond its microseconds: an `opener` is needed where
-    a column is repaired, so that it lists the numbers that are stored.
     """
-    if opener is not None:
-        files = _register_physical(engine, files, opener, statistics=True)
+    untyped = _register_physical(engine, files, opener, untyped_footer)
     query = """select distinct path_in_schema from parquet_metadata(?) where type = 'INT96'
         and coalesce(stats_min, stats_max, stats_min_value, stats_max_value) is not null
         or stats_min_value is null and stats_min is not null or stats_max_value is null and stats_max is not null"""
-    return frozenset(name for (name,) in engine.con.execute(query, [literal(files)]).fetchall())
+    return frozenset(name for (name,) in engine.con.execute(query, [literal(untyped)]).fetchall())
 
 
 def _parquet_view(engine: DuckDB, files: Sequence[str], opener: Opener | None) -> tuple[Expression, set[str]]:
@@ -179,12 +177,14 @@ def _read_physical(engine: DuckDB, files: Sequence[str], opener: Opener) -> Duck
     return engine.con.read_parquet(_register_physical(engine, files, opener), hive_partitioning=False)
 
 
-def _register_physical(engine: DuckDB, files: Sequence[str], opener: Opener, *, statistics: bool = False) -> list[str]:
-    """Names by which the engine reads the files with bytes and whole numbers in place of types that could fail."""
+def _register_physical(
+    engine: DuckDB, files: Sequence[str], opener: Opener, change: Callable[[bytes], bytes] = plain_footer
+) -> list[str]:
+    """Names by which the engine reads the files with a changed footer."""
     from crestline.sources.files.engine_files import ByteSource, open_physical_parquet, register_files
 
     def open_file(file: str) -> ByteSource:
-        return open_physical_parquet(opener(file), statistics=statistics)
+        return open_physical_parquet(opener(file), change)
 
     return register_files(engine, {file: partial(open_file, file) for file in files})
 

@@ -13,7 +13,8 @@ rewritten; all else is copied.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 MAGIC = b"PAR1"
@@ -45,41 +46,59 @@ class _Field:
     end: int
 
 
-def plain_footer(footer: bytes, *, statistics: bool = False) -> bytes:
+def plain_footer(footer: bytes) -> bytes:
     """The footer with top-level text, JSON, times of day and moments in milliseconds as bytes and whole numbers, and
-    without statistics, unless they are asked for.
+    without statistics.
 
     Raises:
         ValueError: the bytes are not a footer.
     """
-    try:
+    with _damage_named():
         fields = {field.number: field for field in _read_fields(footer, 0)[0]}
         schema, groups = fields[_SCHEMA], fields[_ROW_GROUPS]
         return b"".join(
             [
                 footer[: schema.start],
-                _remove_checked_types(footer, schema.start),
+                _remove_types(footer, schema.start, _is_checked),
                 footer[schema.end : groups.start],
-                footer[groups.start : groups.end]
-                if statistics
-                else _remove_statistics(footer, groups.start, (_CHUNKS, _CHUNK_DESCRIPTION)),
+                _remove_statistics(footer, groups.start, (_CHUNKS, _CHUNK_DESCRIPTION)),
                 footer[groups.end :],
             ]
         )
-    except (IndexError, KeyError):
-        pass
-    raise ValueError("the footer of a Parquet file is damaged")
 
 
-def _remove_checked_types(footer: bytes, start: int) -> bytes:
-    """The list of columns that starts here, without the types that DuckDB checks."""
+def untyped_footer(footer: bytes) -> bytes:
+    """The footer with bytes and whole numbers in all columns, and its statistics: DuckDB fails on some that it lists
+    with their types, such as moments beyond its calendar. What describes row groups is copied unread.
+
+    Raises:
+        ValueError: the bytes are not a footer.
+    """
+    with _damage_named():
+        schema = next(field for field in _iterate_fields(footer, 0) if field.number == _SCHEMA)
+        return footer[: schema.start] + _remove_types(footer, schema.start, None) + footer[schema.end :]
+
+
+@contextmanager
+def _damage_named() -> Iterator[None]:
+    """Raise ValueError for what goes wrong with bytes that are not a footer."""
+    try:
+        yield
+    except (IndexError, KeyError, StopIteration):
+        raise ValueError("the footer of a Parquet file is damaged") from None
+
+
+def _remove_types(footer: bytes, start: int, is_checked: Callable[[bytes, list[_Field]], bool] | None) -> bytes:
+    """The list of columns that starts here, without the types of the top-level columns for which the test holds;
+    without a test, of all columns."""
     size, place = _read_list_header(footer, start)[1:]
     parts = [footer[start:place]]
     columns = 0  # elements that still belong to the column before them
     for number in range(size):
         fields, end = _read_fields(footer, place)
         children = next((_read_number(footer, field.start) for field in fields if field.number == _CHILDREN), 0)
-        if number == 0 or columns or children or not _is_checked(footer, fields):
+        inside = is_checked is not None and (columns or not is_checked(footer, fields))
+        if number == 0 or children or inside:
             parts.append(footer[place:end])
         else:
             parts.append(_write_fields(footer, [f for f in fields if f.number not in (_CONVERTED, _LOGICAL)]))
@@ -141,7 +160,13 @@ def _write_fields(footer: bytes, fields: list[_Field], value: Callable[[_Field],
 
 def _read_fields(footer: bytes, place: int) -> tuple[list[_Field], int]:
     """The fields of the struct that starts here, and where it ends."""
-    found, number = list[_Field](), 0
+    found = [*_iterate_fields(footer, place)]
+    return found, (found[-1].end if found else place) + 1
+
+
+def _iterate_fields(footer: bytes, place: int) -> Iterator[_Field]:
+    """The fields of the struct that starts here; what stands behind the last one that is taken is not read."""
+    number = 0
     while header := footer[place]:
         place += 1
         if header >> 4:
@@ -149,9 +174,8 @@ def _read_fields(footer: bytes, place: int) -> tuple[list[_Field], int]:
         else:
             number, place = _read_number(footer, place), _end_of_number(footer, place)
         end = _end_of_value(footer, place, header & 15)
-        found.append(_Field(number, header & 15, place, end))
+        yield _Field(number, header & 15, place, end)
         place = end
-    return found, place + 1
 
 
 def _end_of_value(footer: bytes, place: int, kind: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -36,10 +37,14 @@ def _request_field(field: QuestionField) -> tuple[Any, Any]:
 
 
 _FIELDS: dict[str, Any] = {field.name: _request_field(field) for field in fields_of(Face.HTTP)}
-_QuestionBody: Any = create_model("_QuestionBody", **_FIELDS)
 
 
-class TopRequest(_QuestionBody):  # type: ignore[misc] # made above
+def _fields_model(names: Iterable[str]) -> type[BaseModel]:
+    """A model with these fields of a question."""
+    return create_model("_Fields", **{name: _FIELDS[name] for name in names})
+
+
+class TopRequest(_fields_model(_FIELDS)):  # type: ignore[misc] # a base that is made
     """A question. What is left out comes from the data set and its budget."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -48,10 +53,7 @@ class TopRequest(_QuestionBody):  # type: ignore[misc] # made above
 _Parameter = Annotated[str, Field(max_length=1_000)] | int | float | bool | None
 
 
-_SqlOptions: Any = create_model("_SqlOptions", **{name: _FIELDS[name] for name in SqlOptions.__annotations__})
-
-
-class SqlRequest(_SqlOptions):  # type: ignore[misc] # made above
+class SqlRequest(_fields_model(SqlOptions.__annotations__)):  # type: ignore[misc] # likewise
     """A query on one data set, and fields of the question that it does not state."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
