@@ -23,7 +23,7 @@ _CONFIG: dict[str, Any] = {
     "font": _FONT["sans"],
     "background": BACKGROUND,
     # The reader's font may be wider than the one the layout was computed for; labels must not be cut off.
-    "padding": SIZE["margin"],
+    "padding": {**dict.fromkeys(("right", "top", "bottom"), SIZE["margin"]), "left": 2.5 * SIZE["margin"]},
     "view": {"stroke": None},
     "axis": {
         "domain": False,

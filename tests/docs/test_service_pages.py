@@ -150,7 +150,7 @@ def test_a_backup_of_a_file_is_taken_while_it_is_served_and_restored(served: tup
     after = checksum(folder, str(books))
     copy = folder / "restored"
     copy.mkdir()
-    for name in ("ledger.db", "ledger.db-wal", "crestline.toml", "loans.parquet"):
+    for name in ("ledger.db", "ledger.db-wal", "crestline.toml", "crestline.key", "loans.parquet"):
         shutil.copy(folder / name, copy / name)
     ((restore, _),) = commands(DEPLOY, "rm -f /var/lib/crestline/ledger.db")
     restored = run(local(restore, folder).replace(f"{folder}/ledger.db", f"{copy}/ledger.db"), folder)

@@ -9,6 +9,7 @@ import json
 import os
 import random
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.ledger.conftest import drawn
@@ -17,11 +18,13 @@ from tests.patience import PATIENCE
 from crestline.errors import BudgetExhausted
 from crestline.ledger.ledger import Ledger
 
+DAY = datetime(2026, 11, 1, tzinfo=UTC)  # one day, by which refusals are counted
+
 
 def ask(address: str, log: Path, questions: int, start: int) -> None:
     """One process: wait for the start, ask, and keep a record."""
     choice = random.Random(log.name)
-    with Ledger.open(address, timeout=PATIENCE) as ledger, log.open("w") as record:
+    with Ledger.open(address, timeout=PATIENCE, clock=lambda: DAY) as ledger, log.open("w") as record:
         os.read(start, 1)
         for _ in range(questions):
             wanted = choice.randint(1, 4)

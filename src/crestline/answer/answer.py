@@ -127,8 +127,8 @@ class Answer(HasLazyFields):
         spread: 95% of the noise of a count is at most this, in users or in units of the score. It depends on the
             parameters alone.
         route: Of a mechanism that chooses between two, the choice and the noisy number that decided it.
-        number: Number under which the asker finds the answer in the ledger, which counts the asker's own questions
-            (P24); None without a ledger. It is not among the values of `to_dict`.
+        number: Number under which the asker finds the answer in the ledger, which counts the asker's own questions;
+            None without a ledger. It is not among the values of `to_dict`.
         bill: What the ledger was charged; None without a ledger, and for a stored answer.
         stored: Whether this is a stored answer, served again without payment.
         replayed: Whether the randomness was replayable: for tests and simulations, not private.

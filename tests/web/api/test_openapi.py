@@ -33,7 +33,7 @@ INPUTS = [path for path in PATHS if path.startswith("/v1/")]  # the others take 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[Service]:
     """No rate limits: every request is sent again without a token, and with a wrong one."""
-    monkeypatch.setattr(RateLimit, "wait", lambda self, name: 0.0)
+    monkeypatch.setattr(RateLimit, "wait", lambda self, name, amount=1.0: 0.0)
     with started(folder) as running:
         yield running
 
