@@ -76,10 +76,10 @@ def _ask(
     prepared: Prepared, source: Source, charge: Charging, identity: Identity, before_charge: Callable[[], object]
 ) -> Answer:
     entropy = identity.entropy
-    source.check(prepared.question, prepared.view)
     stored = charge.find(identity)
-    if stored is not None:
+    if stored is not None:  # without a look at the source, which may be away
         return stored
+    source.check(prepared.question, prepared.view)
     with source.ready() as connected:  # before the charge, so that a lost connection costs nothing
         before_charge()
         receipt = charge.reserve(prepared, identity)

@@ -20,8 +20,13 @@ MISSING = (
 )
 RUN = """
 import json, sys
-for name in json.loads(sys.argv[1]):
-    sys.modules[name] = None
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in json.loads(sys.argv[1]):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
 from crestline.cli.main import run
 codes = [run(command) for command in json.loads(sys.argv[2])]
 print(json.dumps([codes, sorted(name for name in sys.modules if name.startswith("crestline.web"))]))

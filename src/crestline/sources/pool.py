@@ -11,13 +11,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from crestline.deadline import seconds_left
 from crestline.errors import QuestionError, SourceError, SourceUnavailable
 from crestline.histogram.view_kinds import SLOTS, View
-from crestline.question import Question
+from crestline.question import Limits, Question
 from crestline.sources.source import Reading, Source
 from crestline.sources.wrappers import ForwardingSource
+
+Result = TypeVar("Result")
 
 _SHORTEST_PAUSE = 0.1
 
@@ -67,6 +70,25 @@ class Pool(ForwardingSource):
         """The source on the newest connection: its name and its columns are the same on every one."""
         return self._newest
 
+    @property
+    def limits(self) -> Limits:
+        return self._ask_newest(lambda source: source.limits)
+
+    def check(self, question: Question, view: View = SLOTS) -> None:
+        self._ask_newest(lambda source: source.check(question, view))
+
+    def version(self) -> str | None:
+        return self._ask_newest(lambda source: source.version())
+
+    def _ask_newest(self, action: Callable[[Source], Result]) -> Result:
+        """What the source on the newest connection says; one that was lost is replaced first, where one can be had."""
+        try:
+            return action(self._newest)
+        except SourceError:  # the engine was asked over it
+            pass
+        with self.ready():
+            return action(self._newest)
+
     def reading(self, question: Question, key: bytes = b"", view: View = SLOTS) -> AbstractContextManager[Reading]:
         """What a question reads, on the newest connection, whoever else is using it: `ready` gives one of one's own."""
         return self._newest.reading(question, key, view)
@@ -115,6 +137,7 @@ class Pool(ForwardingSource):
             except SourceUnavailable:
                 continue  # it was lost, and nobody holds it any more
             stack.callback(self._push_idle, source)
+            self._newest = source
             return ready
         source = self._open_connection()
         stack.callback(self._push_idle, source)

@@ -88,6 +88,7 @@ def problem_of(error: CrestlineError) -> Problem:
             "source_unavailable",
             "The data did not answer. If the question was charged, it stays charged; ask the owner to look.",
             charged=was_charged(error),
+            reason=str(error),  # the class of an engine's error, and nothing that it said
         )
     if isinstance(error, LedgerError):
         return Problem(

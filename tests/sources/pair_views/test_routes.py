@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import ibis
@@ -18,6 +19,7 @@ from crestline.question import Question
 from crestline.sources import Source, open_source
 from crestline.sources.pairs import fetched
 from crestline.sources.pairs.pair_views import EnginePairs
+from tests.sources.engines import DataFusion, SQLite
 
 KEYS = [bytes([number]) * 32 for number in range(3)]
 BUCKETS = 8
@@ -34,9 +36,11 @@ def table() -> pa.Table:
     )
 
 
-def source(kind: str) -> Source:
+def source(kind: str, folder: Path = Path()) -> Source:
     if kind == "frame":
         return open_source(table())
+    if kind != "database":
+        return (SQLite(folder) if kind == "sqlite" else DataFusion()).source(table())
     engine = ibis.duckdb.connect()
     engine.con.register("arrow", table())
     engine.con.execute("create table events as from arrow; drop view arrow")
@@ -64,7 +68,7 @@ def seen(pairs: PairViews) -> list[Any]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["frame", "database"])
+@pytest.mark.parametrize("kind", ["frame", "database", "sqlite", "datafusion"])
 @pytest.mark.parametrize(
     "options",
     [
@@ -77,14 +81,14 @@ def seen(pairs: PairViews) -> list[Any]:
     ids=str,
 )
 def test_every_view_is_the_same_in_this_process_and_in_the_engine(
-    kind: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    kind: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     asked = Question(k=1, k_bar=1, **options)
-    with source(kind).reading(asked, KEYS[0], PAIRS) as reading:
+    with source(kind, tmp_path).reading(asked, KEYS[0], PAIRS) as reading:
         assert isinstance(reading.histogram, Relation)
         here = seen(reading.histogram)
     monkeypatch.setenv("CRESTLINE_MEMORY", "1")
-    with source(kind).reading(asked, KEYS[0], PAIRS) as reading:
+    with source(kind, tmp_path).reading(asked, KEYS[0], PAIRS) as reading:
         nothing = here[0] == 0  # no row takes no memory
         assert isinstance(reading.histogram, Relation if nothing else EnginePairs)
         assert seen(reading.histogram) == here

@@ -24,6 +24,7 @@ _CHANGING = (
     (r"\b[0-9a-f]{16}\b", "REQUEST"),
     (rf"\b({_MONTHS}|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b( ’\d\d)?", "MONTH"),
     (r"−?\d+([.,]\d+)*(e-\d+)?", "#"),
+    (r"± # to ± #", "± #"),  # of one width, or of several, as noise would have it
     (r"(?m)^# MONTH #\n", ""),  # the heading of a day: there are two around midnight
     (r"(?m)^#\n", ""),  # an axis has more numbers or fewer, as noise would have it
 )

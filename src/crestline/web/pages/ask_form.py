@@ -116,11 +116,11 @@ def _read_field(form: Form, row: QuestionField, most: int) -> object:
     if row.kind in (ValueKind.EPSILON, ValueKind.DELTA):
         if len(text) > (row.longest or 0):
             raise FormProblem({row.name: "Write ε and δ as short numbers, such as 0.5 or 1e-8."})
-        return _checked(row.name, lambda: row.convert(text)) and text
+        return _check_field(row.name, lambda: row.convert(text)) and text
     if row.name == "mechanism" and text not in (AUTO, *offered_mechanisms()):
         raise FormProblem({row.name: "Choose a mechanism of the list."})
     if row.name == "where":
-        _checked(row.name, lambda: where.parse_filter(text))
+        _check_field(row.name, lambda: where.parse_filter(text))
     return text[: row.longest]
 
 
@@ -131,7 +131,7 @@ def _read_columns(form: Form, row: QuestionField) -> list[str]:
     return ticked
 
 
-def _checked(name: str, read: Callable[[], object]) -> object:
+def _check_field(name: str, read: Callable[[], object]) -> object:
     """What `read` returns; what it refuses is said beside the field."""
     try:
         return read()

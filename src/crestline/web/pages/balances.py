@@ -39,7 +39,7 @@ class Remaining:
     is_open: bool = False
 
     @property
-    def left(self) -> float:
+    def part_left(self) -> float:
         """Part of the budget that is left."""
         return max(0.0, 1 - self.used)
 

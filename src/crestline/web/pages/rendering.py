@@ -75,7 +75,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_shown,
+        finalize=_show_value,
         auto_reload=False,
     )
     drawn = (drawing.ranking, drawing.blocks, drawing.balance, drawing.period_balance, drawing.rank_lines)
@@ -90,7 +90,7 @@ def _environment() -> Environment:
     return made
 
 
-def _shown(value: object) -> object:
+def _show_value(value: object) -> object:
     """A value as a page shows it: nothing for None, and no character that steers or reorders what stands around it."""
     if value is None:
         return ""
@@ -101,7 +101,7 @@ def _as_markup(draw: Callable[P, str]) -> Callable[P, Markup]:
     """The same function for templates: what it returns is HTML already, with every name escaped."""
 
     @wraps(draw)
-    def drawn(*args: P.args, **named: P.kwargs) -> Markup:
+    def draw_markup(*args: P.args, **named: P.kwargs) -> Markup:
         return Markup(draw(*args, **named))  # noqa: S704 -- `charts.drawing` escapes what it is given
 
-    return drawn
+    return draw_markup
