@@ -35,7 +35,7 @@ from crestline.sources.groups.public_lists import open_listed_groups
 from crestline.sources.groups.scoring import GroupScoring
 from crestline.sources.pairs.coverage import check as check_reached
 from crestline.sources.pairs.coverage import count_coverage, with_stable_pairs
-from crestline.sources.pairs.fetched import NumberedColumn
+from crestline.sources.pairs.fetched import NumberedColumn, memory_limit
 from crestline.sources.pairs.pair_views import open_engine_pairs, open_pairs
 from crestline.sources.source import Reading
 from crestline.sources.templates.prepared_questions import PreparedQuestions
@@ -95,6 +95,7 @@ class TableSource:
     def check(self, question: Question, view: View = SLOTS) -> None:
         """Build the expression and throw it away: every refusal there is happens here, and no row is read."""
         several = question.periods is not None and question.periods.size > 1
+        memory_limit()  # refuses a variable of the environment that is no number
         if view.kind not in replace(self.limits, several=several).views_of(question):
             raise QuestionError(NO_SNAPSHOT)
         if question.by and view.kind == "observed":

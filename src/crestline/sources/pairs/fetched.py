@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from crestline.errors import QuestionError
 from crestline.histogram.label_order import Label, label_order
 from crestline.histogram.relation import Counts, Relation, Rows, changes, distinct_rows, rows_beyond
 from crestline.sources.engine.bind_parameters import NOTHING, Values
@@ -42,8 +43,15 @@ _Values: TypeAlias = Any  # an Arrow array, which has no types
 
 
 def memory_limit() -> int:
-    """The number of bytes of rows that are read into this process."""
-    return int(os.environ.get("CRESTLINE_MEMORY", MEMORY))
+    """The number of bytes of rows that are read into this process.
+
+    Raises:
+        QuestionError: The variable of the environment is not a whole number.
+    """
+    stated = os.environ.get("CRESTLINE_MEMORY", str(MEMORY))
+    if not stated.strip().isdecimal():
+        raise QuestionError("CRESTLINE_MEMORY must be a whole number of bytes, such as 4294967296")
+    return int(stated)
 
 
 @dataclass(frozen=True)
