@@ -185,7 +185,7 @@ class Relation:
         made = self.__class__.__new__(self.__class__)
         made._names, made._hashing, made._several, made.floor = self._names, self._hashing, self._several, self.floor
         made._units, made._users, made._items = np.cumsum(first) - 1, self._users[units[first]], self._items[alive]
-        made._placed = ((key, len(kept_buckets)), places[alive])
+        made._bucket_places = ((key, len(kept_buckets)), places[alive])
         return made
 
     def observed_items(self, key: bytes, weights: Counts) -> ObservedItems:
@@ -257,16 +257,16 @@ class Relation:
     def _place_rows(self, key: bytes, buckets: int) -> Counts:
         """The bucket of the item of each row. Rows of a unit are put in order of buckets, which changes no view; what
         is left after a round with the same key is in order already."""
-        if self._placed[0] != (key, buckets):
+        if self._bucket_places[0] != (key, buckets):
             there = np.flatnonzero(np.bincount(self._items))
             found = np.zeros(int(self._items.max(initial=-1)) + 1, dtype=np.int64)
             found[there] = self._hashing.buckets(key, buckets, there)
             self._units, places, self._items = distinct_rows(self._units, found[self._items], self._items)
-            self._placed = ((key, buckets), places)
-        return self._placed[1]
+            self._bucket_places = ((key, buckets), places)
+        return self._bucket_places[1]
 
     @cached_property
-    def _placed(self) -> tuple[tuple[bytes, int] | None, Counts]:
+    def _bucket_places(self) -> tuple[tuple[bytes, int] | None, Counts]:
         return None, np.zeros(0, dtype=np.int64)
 
 

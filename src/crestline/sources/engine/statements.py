@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from crestline.sources.engine.bind_parameters import Values
 from crestline.sources.engine.cache_owner import cache_owner
 from crestline.sources.engine.connection import Engine
-from crestline.sources.engine.dialects.functions import Expression, Node, rewrite_tree
+from crestline.sources.engine.dialects.functions import Expression, SqlNode, rewrite_tree
 
 _KEPT = 1024
 
@@ -26,7 +26,7 @@ class Statement:
     parameters: tuple[str, ...]
     plain: bool
     whole: tuple[bool, ...]
-    tree: Node = None
+    tree: SqlNode = None
 
     def parameter_values(self, values: Values) -> list[str]:
         """The values in their places, one for each number."""
@@ -83,24 +83,24 @@ def compile_statement(engine: Engine, expression: Expression, values: Values, *,
         return Statement("", tuple(values), plain, whole, tree)
     order: dict[str, int] = {}
 
-    def numbered_parameter(place: str) -> Node:
+    def numbered_parameter(place: str) -> SqlNode:
         return exp.Parameter(this=exp.Literal.number(order.setdefault(place, len(order) + 1)))
 
     text = _statement_text(engine, _replace_parameters(tree, values, numbered_parameter), values)
     return Statement(text, tuple(order), plain, whole)
 
 
-def _replace_parameters(tree: Node, places: Values, made: Callable[[str], Node]) -> Node:
+def _replace_parameters(tree: SqlNode, places: Values, made: Callable[[str], SqlNode]) -> SqlNode:
     """A copy of the tree with something else in its places; those are whole texts, and never a part of one."""
     from sqlglot import exp
 
-    def change_node(node: Node) -> Node:
+    def change_node(node: SqlNode) -> SqlNode:
         return made(node.this) if isinstance(node, exp.Literal) and node.is_string and node.this in places else node
 
     return rewrite_tree(tree, change_node)
 
 
-def _statement_text(engine: Engine, tree: Node, places: Values) -> str:
+def _statement_text(engine: Engine, tree: SqlNode, places: Values) -> str:
     """The text of a tree in which no place is left: the values of all are bound or written."""
     from sqlglot import ErrorLevel
 

@@ -16,7 +16,7 @@ from crestline.errors import QuestionError
 from crestline.sources.expression.column_functions import NUMBERED, TEXTS, TIMES, ColumnFunction, base_column
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expr as Node
+    from sqlglot.expressions import Expr as SqlNode
 
 Value: TypeAlias = str | bool | Decimal
 
@@ -115,7 +115,7 @@ def columns(tree: Condition) -> set[str]:
     return {base_column(tree.column)}
 
 
-def _parse_sql(text: str) -> Node:
+def _parse_sql(text: str) -> SqlNode:
     import sqlglot
     from sqlglot.errors import SqlglotError
 
@@ -144,7 +144,7 @@ class _Reader:
             exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
         }  # fmt: skip
 
-    def condition(self, node: Node, depth: int) -> Condition:
+    def condition(self, node: SqlNode, depth: int) -> Condition:
         """A boolean expression."""
         exp, kind = self._exp, type(node)
         if depth > _DEEPEST:
@@ -161,7 +161,7 @@ class _Reader:
             raise QuestionError(f"where has more than {_MOST_CONDITIONS} conditions; use `in` for lists of values")
         return self._read_leaf(node, kind)
 
-    def _read_leaf(self, node: Node, kind: type) -> Condition:
+    def _read_leaf(self, node: SqlNode, kind: type) -> Condition:
         exp = self._exp
         if kind is exp.Column:
             return Compare(self._column(node), "=", True)
@@ -185,7 +185,7 @@ class _Reader:
             return IsNull(self._column(self._refuse_other_parts(node, "this", "expression").this))
         raise self._not_allowed_error(node)
 
-    def _read_comparison(self, node: Node, operator: str) -> Condition:
+    def _read_comparison(self, node: SqlNode, operator: str) -> Condition:
         left, right = node.this, node.expression
         if type(left) in (self._exp.Column, self._exp.Anonymous, *self._functions):
             name = self._column(left)
@@ -200,7 +200,7 @@ class _Reader:
         value = self._read_value(left)
         return Compare(self._column(right), _FLIPPED[operator], value)
 
-    def _column(self, node: Node) -> str:
+    def _column(self, node: SqlNode) -> str:
         function = self._functions.get(type(node))
         if function is not None:
             return str(ColumnFunction(function, self._column(self._refuse_other_parts(node, "this").this)))
@@ -210,7 +210,7 @@ class _Reader:
             raise self._not_allowed_error(node)
         return str(self._refuse_other_parts(node, "this").this.this)
 
-    def _function_call(self, node: Node) -> str:
+    def _function_call(self, node: SqlNode) -> str:
         """A function of a column and a whole number."""
         if len(node.expressions) != 2 or type(node.expressions[1]) is not self._exp.Literal:
             raise self._not_allowed_error(node)
@@ -219,7 +219,7 @@ class _Reader:
             raise self._not_allowed_error(node)
         return str(ColumnFunction(str(node.this).lower(), self._column(name), int(str(number.this)[:12])))
 
-    def _read_value(self, node: Node) -> Value:
+    def _read_value(self, node: SqlNode) -> Value:
         exp = self._exp
         if type(node) is exp.Neg and type(node.this) is exp.Literal and not node.this.is_string:
             return -self._read_number(node.this)
@@ -233,7 +233,7 @@ class _Reader:
             raise self._not_allowed_error(node)
         return self._read_text(node) if node.is_string else self._read_number(node)
 
-    def _read_moment(self, node: Node) -> str:
+    def _read_moment(self, node: SqlNode) -> str:
         """`date '2026-03-01'` and `timestamp '2026-03-01 12:00:00'`: the text, which its column's type reads anyway."""
         readers = {"DATE": date.fromisoformat, "TIMESTAMP": datetime.fromisoformat}
         written, read = node.this, readers.get(node.args["to"].sql())
@@ -247,20 +247,20 @@ class _Reader:
             ) from None
         return self._read_text(written)
 
-    def _read_number(self, node: Node) -> Decimal:
+    def _read_number(self, node: SqlNode) -> Decimal:
         text = str(node.this)
         number = Decimal(text) if _NUMBER.fullmatch(text) else Decimal("nan")
         if not (number.is_finite() and -300 <= number.adjusted() <= 300):
             raise QuestionError("where holds a number that is too long, too large, or not written as 12, -0.5 or 1e6")
         return number
 
-    def _read_text(self, node: Node) -> str:
+    def _read_text(self, node: SqlNode) -> str:
         text = str(node.this)
         if "\0" in text:
             raise QuestionError("where holds text with a zero byte, which engines do not store")
         return text
 
-    def _read_pattern(self, node: Node) -> str:
+    def _read_pattern(self, node: SqlNode) -> str:
         pattern = self._read_value(node)
         if not isinstance(pattern, str):
             raise self._not_allowed_error(node)
@@ -270,20 +270,20 @@ class _Reader:
             )
         return pattern
 
-    def _refuse_other_parts(self, node: Node, *allowed: str) -> Node:
+    def _refuse_other_parts(self, node: SqlNode, *allowed: str) -> SqlNode:
         """The node, if it says nothing beyond these parts (`between symmetric`, `t.column`, ...)."""
         if any(value for name, value in node.args.items() if name not in allowed):
             raise self._not_allowed_error(node)
         return node
 
-    def _not_allowed_error(self, node: Node) -> QuestionError:
+    def _not_allowed_error(self, node: SqlNode) -> QuestionError:
         return QuestionError(
             f"where may not contain {_quote_part(node)}: only columns, or functions of one, compared with values, and, "
             "or, not, in, between, like, is null"
         )
 
 
-def _quote_part(node: Node) -> str:
+def _quote_part(node: SqlNode) -> str:
     """The offending part, as it was written, shortened. It is the caller's own text and no data."""
     text = node.sql() if hasattr(node, "sql") else str(node)
     return repr(text if len(text) <= 80 else text[:77] + "...")

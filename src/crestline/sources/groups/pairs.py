@@ -78,10 +78,10 @@ def _fetch_relation(runner: Runner, over: GroupCounting, key: bytes, every: list
     """Rows that one statement sends, bounded here as the engine would; where they take too much memory, by the engine.
     Where values are bound the key is no part of a statement."""
     query, question, bound = RelationQuery(over.counting), over.counting.question, runner.has_bind_parameters
-    table = runner.read_arrow(query.sent(over.on_lists(over.counting.rows())), memory_limit())
+    table = runner.read_arrow(query.sent_columns(over.on_lists(over.counting.rows())), memory_limit())
     if table is None:
         kept = over.in_large_groups(over.bounded_pairs(KEY if bound else key))
-        table = runner.read_arrow(query.sent(kept), None, group_key_values(key) if bound else NOTHING)
+        table = runner.read_arrow(query.sent_columns(kept), None, group_key_values(key) if bound else NOTHING)
     assert table is not None, "without a limit there is a table"
     found = query.number_rows(table)
     assert found.groups is not None, "a question with groups reads them"

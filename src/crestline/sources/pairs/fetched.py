@@ -193,14 +193,16 @@ class RelationQuery:
     @cached_property
     def expression(self) -> Expression:
         """The rows of the question, as they are sent."""
-        return self.sent(self.counting.rows({name: column.name for name, column in self._known.items()}))
+        return self.sent_columns(
+            self.counting.rows({name: column.name for name, column in self._known_numbers.items()})
+        )
 
-    def sent(self, rows: Expression) -> Expression:
+    def sent_columns(self, rows: Expression) -> Expression:
         """User, groups, items and, over several periods, the period of every row, as they are sent."""
         columns: dict[str, Expression] = {}
         for name, key in self._keys.items():
-            if name in self._known:
-                columns[name] = rows[self._known[name].name]
+            if name in self._known_numbers:
+                columns[name] = rows[self._known_numbers[name].name]
                 continue
             if key.to_texts is None:
                 (columns[name + _TEXT],) = self.counting.texts(rows, (name,))
@@ -242,15 +244,15 @@ class RelationQuery:
         }
 
     @cached_property
-    def _known(self) -> dict[str, NumberedColumn]:
+    def _known_numbers(self) -> dict[str, NumberedColumn]:
         question = self.counting.question
         columns = zip(self._keys, (question.user, *question.by, *question.item), strict=True)
         return {name: self.numbered[column] for name, column in columns if column in self.numbered}
 
     def _column(self, table: pyarrow.Table, name: str) -> tuple[Counts, Column]:
         """The numbers of a column, and its values by them."""
-        if name in self._known:
-            return _numbers(table[name]), self._known[name].values
+        if name in self._known_numbers:
+            return _numbers(table[name]), self._known_numbers[name].values
         there, texts = table.column_names, name + _TEXT
         return number_column(
             self._keys[name],

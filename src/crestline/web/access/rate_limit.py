@@ -21,7 +21,7 @@ class RateLimit:
     def wait(self, name: str, amount: float = 1.0) -> float:
         """Take an amount; 0 if there was as much, else in how many seconds there will be."""
         with self._turn:
-            left = self._left(name)
+            left = self._amount_left(name)
             missing = max(0.0, amount - left)
             self._buckets[name] = (left if missing else left - amount, self._clock())
         return missing * 60 / self._full
@@ -29,9 +29,9 @@ class RateLimit:
     def take(self, name: str, amount: float) -> None:
         """Take an amount that was used already, although there may be less."""
         with self._turn:
-            self._buckets[name] = (self._left(name) - amount, self._clock())
+            self._buckets[name] = (self._amount_left(name) - amount, self._clock())
 
-    def _left(self, name: str) -> float:
+    def _amount_left(self, name: str) -> float:
         left, then = self._buckets.get(name, (self._full, self._clock()))
         return min(self._full, left + (self._clock() - then) * self._full / 60)
 

@@ -20,7 +20,7 @@ from crestline.sources.engine.connection import Engine
 from crestline.sources.engine.dialects.dialect import Codec, Dialect, Rows
 from crestline.sources.engine.dialects.functions import (
     Expression,
-    Node,
+    SqlNode,
     engine_function,
     hex_digits,
     in_microseconds,
@@ -108,7 +108,7 @@ def compile_statement(engine: Engine, expression: Expression) -> str:
 
     kinds = exp.DataType.Type
 
-    def change_node(node: Node) -> Node:
+    def change_node(node: SqlNode) -> SqlNode:
         if isinstance(node, exp.Anonymous) and node.name == "toDate":
             return exp.Anonymous(this="toDate32", expressions=node.expressions)
         if isinstance(node, exp.Anonymous) and node.name == "parseDateTimeBestEffort":

@@ -12,7 +12,7 @@ from crestline.sources.engine.connection import Driver, Engine
 from crestline.sources.engine.dialects.dialect import Codec, Dialect, Rows, TempTables, table_rows
 from crestline.sources.engine.dialects.functions import (
     Expression,
-    Node,
+    SqlNode,
     cast,
     engine_function,
     in_microseconds,
@@ -113,7 +113,7 @@ def compile_statement(engine: Engine, expression: Expression) -> str:
     What is sorted by a column has no other column of that name: DataFusion could not tell them apart."""
     from sqlglot import exp
 
-    def change_node(node: Node) -> Node:
+    def change_node(node: SqlNode) -> SqlNode:
         if isinstance(node, exp.TimestampTrunc) and node.args["unit"].name == "DAY":
             return exp.cast(node.this, exp.DataType.Type.DATE, copy=False)
         if isinstance(node, exp.TryCast):  # which sqlglot would write as a cast that fails

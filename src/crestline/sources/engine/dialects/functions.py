@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Expression: TypeAlias = Any  # an Ibis expression; Ibis carries no types that a checker could follow
 Function: TypeAlias = Callable[[Expression], Expression]
-Node: TypeAlias = Any  # of a tree of sqlglot, which carries no types
+SqlNode: TypeAlias = Any  # of a tree of sqlglot, which carries no types
 
 _MICROSECONDS = 6
 
@@ -73,7 +73,7 @@ def in_microseconds(ticks: Expression, scale: int) -> Expression:
     )
 
 
-def rewrite_tree(tree: Node, change: Callable[[Node], Node]) -> Node:
+def rewrite_tree(tree: SqlNode, change: Callable[[SqlNode], SqlNode]) -> SqlNode:
     """A copy of the tree of a statement, in which `change` was made to every node, from the leaves up.
 
     The tree's own `transform` passes over what Ibis has put into tuples.

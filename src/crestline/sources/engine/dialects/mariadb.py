@@ -26,7 +26,7 @@ from crestline.sources.engine.connection import Engine
 from crestline.sources.engine.dialects.dialect import Codec, Dialect, Rows
 from crestline.sources.engine.dialects.functions import (
     Expression,
-    Node,
+    SqlNode,
     cast,
     engine_function,
     hex_digits,
@@ -165,7 +165,7 @@ def compile_statement(engine: Engine, expression: Expression) -> str:
 
     kinds = expressions.DataType.Type
 
-    def change_node(node: Node) -> Node:
+    def change_node(node: SqlNode) -> SqlNode:
         if isinstance(node, expressions.Cast) and node.to.this == kinds.VARBINARY:
             node.set("to", expressions.DataType(this=kinds.BINARY))
         return node
