@@ -299,9 +299,9 @@ def test_no_deciding_lead_exceeds_the_promise_and_slots_with_the_whole_delta_do(
 @pytest.mark.long
 @pytest.mark.parametrize(("k", "epsilon"), [(1, "0.05"), (10, "1"), (100, "6")])
 def test_the_lead_that_decides_is_the_chosen_one(k: int, epsilon: str) -> None:
-    """Decisions of docs/decisions/auto.md: three fifths of the margin of the staircase, and a twentieth of ε."""
+    """Decisions of docs/decisions/auto.md: the margin of the staircase, and a twentieth of ε."""
     mechanism = Routed.for_budget(k=k, epsilon=epsilon, delta="3e-8")
-    assert mechanism.needed == math.ceil(0.6 * mechanism.slots.margin(0.5))
+    assert mechanism.needed == math.ceil(mechanism.slots.margin(0.5))
     assert mechanism.gate == Fraction(epsilon) / 20
     assert mechanism._mechanism_for_lead(mechanism.needed - 1) is mechanism.pairs
     assert mechanism._route(mechanism.needed - 1).taken == "Sieve"
