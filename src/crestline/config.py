@@ -105,7 +105,7 @@ def _context(info: ValidationInfo) -> dict[str, Any]:
 
 
 def _absolute_address(address: object, info: ValidationInfo) -> object:
-    """An address as it stands; a path from the directory of the file, also the one of a Delta table."""
+    """An address unchanged; a path from the directory of the file, also the one of a Delta table."""
     if not isinstance(address, str) or not address or "://" in address:
         return address
     kind = DELTA if address.startswith(DELTA) else ""

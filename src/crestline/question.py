@@ -118,7 +118,7 @@ class Question(HasShortRepr):
     """One question on one table; it names columns and reads nothing.
 
     Attributes:
-        k: Number of items wanted; `"all"` in the fields of a question stands for at most 1,000 (`MOST_NAMED`).
+        k: Number of items wanted; `"all"` in the fields of a question means at most 1,000 (`MOST_NAMED`).
         item: One or several columns; the label of several is a tuple.
         user: Column that holds the user, the privacy unit.
         where: Boolean expression over columns, parsed and checked by the source.

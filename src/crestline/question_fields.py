@@ -69,7 +69,7 @@ class QuestionField:
         default: Its value where a question does not give it; `...` where a question must.
         at_most: The largest whole number (the smallest is 1).
         longest: The most characters that the service takes of a text.
-        all_means: What the word "all" stands for; None: it is refused.
+        all_means: What the word "all" means; None: it is refused.
         most_labels: The most labels of a list that the service takes one by one; None: it takes a list's name alone.
         label: What a form calls it.
         goes_with: The field without which it has no meaning; with it, its default is written as well.

@@ -382,7 +382,7 @@ def changes(*columns: Counts) -> NDArray[np.bool_]:
 
 def rows_beyond(cap: int, units: Counts, ranks: Counts, bits: int) -> Counts:
     """Indices of the rows that are not among the `cap` of smallest rank of their unit; of equal ranks the first row is
-    kept. Rows come unit after unit, and ranks have so many bits."""
+    kept. Rows come unit after unit, and ranks have this number of bits."""
     first = changes(units)
     number, begins = np.cumsum(first) - 1, np.flatnonzero(first)
     start: Counts = begins[number]

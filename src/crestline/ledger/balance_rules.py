@@ -1,6 +1,6 @@
 """The rules of a ledger: reserve the worst case, settle by theorem, refuse what does not fit (P10.5-P10.7).
 
-Pure functions over balances. Whoever stores balances calls these inside one serialised transaction.
+Pure functions over balances. The store of balances calls these inside one serialised transaction.
 
 Everything that is charged to a budget is about one user column. A budget adds up promises about the presence of one
 user; promises about two kinds of users (customers and staff, say) do not add up to a promise about either, so the first
@@ -104,7 +104,7 @@ def give_back(balance: Balance, reserved: Amount) -> Balance:
 
 
 def largest_k(cost_of_k: Callable[[int], Cost], k: int, balances: Iterable[tuple[Balance, int]]) -> int:
-    """The largest number up to `k` whose cost, so many times, fits every balance, or 0; it must not fall as k grows."""
+    """The largest number up to `k` whose cost fits every balance that number of times, or 0; it must grow with k."""
     accounts = tuple(balances)
 
     def does_not_fit(size: int) -> bool:

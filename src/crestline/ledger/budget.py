@@ -56,7 +56,7 @@ class Budget(HasShortRepr):
     item_epsilon, question_delta    "homogeneous" only; as large as epsilon and delta allow unless given
     per, time, zone    one account for each day, week, month, quarter or year of the column `time`: new data bring new
                    budget, and old data stay spent (P16.1); days begin in `zone`, UTC unless given
-    cap            a `Window`: a budget of its own for any so many consecutive periods together (P16.3)
+    cap            a `Window`: a budget of its own for any such number of consecutive periods together (P16.3)
 
     >>> budget = Budget(epsilon=2, delta=1e-7)
     >>> str(budget.guarantee())

@@ -34,7 +34,7 @@ EntryKind: TypeAlias = Literal[
 COUNTED = ("reserved", "refused", "answered")  # the questions of an analyst, which are numbered for each analyst apart
 ENDINGS = ("settled", "voided")  # either ends a reservation: what was paid for it, or that it was given back
 
-# What reading a text that somebody tampered with can raise.
+# What reading a text that was tampered with can raise.
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, AssertionError, RecursionError)
 
 GENESIS = hashlib.sha256(b"crestline ledger").hexdigest()
@@ -44,7 +44,7 @@ GENESIS = hashlib.sha256(b"crestline ledger").hexdigest()
 class Entry:
     """One line. `body` is what the hash covers; the other fields repeat parts of it so that they can be looked up.
 
-    `sequence` counts the entries of everybody. An analyst is told `number` instead, which counts their own questions
+    `sequence` counts the entries of everybody. An analyst sees `number` instead, which counts their own questions
     alone, and so tells nothing about others; what ends a question has its number. It follows from the entries before.
     `request` is the key under which something is asked once: of an idempotent request, of a report's edition.
     """
@@ -62,7 +62,7 @@ class Entry:
 
     @property
     def analyst_number(self) -> int:
-        """The number that whoever asked is told: their own, or that of the entry where no analyst is named."""
+        """The number that the asker sees: their own, or that of the entry where no analyst is named."""
         return self.sequence if self.number is None else self.number
 
     @property
@@ -82,7 +82,7 @@ class Entry:
         return self.kind == "reserved" and is_ahead(self.content)
 
     def charge_of(self, analyst: str | None) -> Amount:
-        """What this reservation or settlement charges to an analyst's account; None stands for the data set's.
+        """What this reservation or settlement charges to an analyst's account; None: the data set's.
 
         The data set pays for everything. The analyst who asked pays too where budgets for analysts are kept; where
         they are not, the data set's account is also theirs. No other account pays.
@@ -149,7 +149,7 @@ def canonical_json(value: object) -> str:
 def answer_key(dataset: str, question: Mapping[str, Any], data_version: str | None, owner: str | None) -> str | None:
     """Where the answer to this question is found again; None when the version is not known.
 
-    `owner` is the analyst who pays from a budget of their own: an answer that somebody else paid for is not theirs.
+    `owner` is the analyst who pays from a budget of their own: an answer that another account paid for is not theirs.
     """
     if data_version is None:
         return None

@@ -209,7 +209,7 @@ class Ledger(HasShortRepr):
         return self._store.begin(number, json.loads(canonical_json(question)))
 
     def give_back(self, ahead: Entry) -> None:
-        """Void a reservation that was made ahead: taken up first, so that nobody else can ask with it meanwhile.
+        """Void a reservation that was made ahead: taken up first, so that no other question takes it up meanwhile.
         Where another process did either before, nothing happens."""
         with suppress(AlreadyTakenUp):
             receipt = self.begin(ahead.sequence, ahead.content["question"])
@@ -252,7 +252,7 @@ class Ledger(HasShortRepr):
         **asking: Unpack[ReserveOptions],
     ) -> StoredAnswer | Receipt:
         """The stored answer, as `find_answer` gives it, or else a reservation, as `reserve` makes it; both in one
-        transaction, so that nobody pays for what was paid for a moment ago.
+        transaction, so that what was paid for a moment ago is not paid again.
 
         Where the same was reserved less than `patience` seconds ago, by this process or another, its answer is waited
         for. Under the key of `request` something is asked once: `RequestRefused` where it was another question, or
@@ -385,7 +385,7 @@ class Ledger(HasShortRepr):
         return self._store.open_reservations(self.dataset)
 
     def history(self, last: int | None = None, *, analyst: str | None = None) -> list[Entry]:
-        """Every entry about this data set, oldest first; only the last so many, only one analyst's, if asked for."""
+        """Every entry about this data set, oldest first; only the last of them, only one analyst's, if asked for."""
         return self._store.entries(self.dataset, last, analyst)
 
     def verify(self, checksum: str | None = None) -> Verification:

@@ -1,8 +1,8 @@
 """Budgets by period: which accounts a question draws on, and what is promised to a person in several periods (pure).
 
 A question reads the periods `S` and is charged to the account of each. A cap is a filter of its own for every window of
-so many consecutive periods that meets `S` (P16.3). What a window is charged is what the question costs a person who is
-in all of it (P16.1):
+that number of consecutive periods that meets `S` (P16.3). What a window is charged is what the question costs a person
+who is in all of it (P16.1):
 
     once    distinct users, no bound on their items: over all periods the person is one user of the question
     each    a bound holds for a user and a period, so the person pays once for each period
@@ -52,7 +52,7 @@ class AccountShare:
     """One account that a question draws on, and how many times its cost.
 
     period   the label of the period; of a window, of its first
-    span     1: the account of the period; otherwise the window of so many periods
+    span     1: the account of the period; otherwise the window of that number of periods
     """
 
     period: str
@@ -107,7 +107,7 @@ def budget_of_span(budget: Budget, span: int) -> Budget:
 
 
 def promise_per_person(budget: Budget, periods: int) -> ApproxDP | None:
-    """What everything together promises a person who is in so many periods, at the budgets (P16.1); None: nothing.
+    """What everything together promises a person who is in a number of periods, at the budgets (P16.1); None: nothing.
 
     It holds as long as no question asks for a sum over several periods. Within a window the cap promises too, and what
     it says is taken where its ε is smaller.

@@ -106,7 +106,7 @@ class LedgerRequest:
 class Receipt:
     """Proof of a reservation: what settles it. `k` is set where the largest k that fits was asked for.
 
-    `number` is that of the ledger's entry; `analyst_number` is what the analyst is told, who must not learn how much
+    `number` is that of the ledger's entry; `analyst_number` is what the analyst sees, who must not learn how much
     others ask.
 
     `reserved` is what the analyst's own account holds for it; the data set's where they have none.

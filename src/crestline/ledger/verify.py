@@ -4,7 +4,7 @@ What this finds: any entry edited, removed, inserted or moved, the last ones inc
 were and how the last one hashed); any balance that the entries do not add up to; any charge over a budget; any question
 about other users than those of its data set, which version 1 did not refuse.
 
-What it cannot find alone: a ledger rewritten from some point on by somebody who also rewrites the head row, or a whole
+What it cannot find alone: a ledger rewritten from some point on together with the head row, or a whole
 older copy put in its place. Against that, keep a checksum (`length:hash`) outside the database and verify against it.
 """
 

@@ -19,7 +19,7 @@ from crestline.web.requests.access_log import AccessLog
 LARGEST_BODY = 64 * 1024
 SECONDS_FOR_BODY = 10.0
 SETTLING = 10
-"""A question may take `limits.seconds`, and be settled within so many more."""
+"""A question may take `limits.seconds`, and this number of seconds more to be settled."""
 _HEADERS = (
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
@@ -95,7 +95,7 @@ def _content_length(scope: Scope) -> int:
 
 
 def _limit_body_time(receive: Receive, seconds: float) -> Receive:
-    """A body that is sent in parts is counted as it comes, and must have come within so many seconds."""
+    """A body that is sent in parts is counted as it comes, and must have come within a number of seconds."""
     taken, whole, deadline = 0, False, anyio.current_time() + seconds
 
     async def receive_in_time() -> Message:

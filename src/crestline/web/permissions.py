@@ -30,7 +30,7 @@ from crestline.sources.expression.column_functions import base_column
 from crestline.web.problems import forbidden_problem
 from crestline.web.service_state import ServedDataset, ServiceState
 
-# Nobody needs more or less, and numbers far outside take long to account for.
+# No question needs more or less, and numbers far outside take long to account for.
 EPSILONS = (Fraction(1, 10**6), Fraction(100))
 DELTAS = (Fraction(1, 10**40), Fraction(1, 10))
 
@@ -165,7 +165,7 @@ def prepare_permitted(dataset: ServedDataset, caller: Caller, question: Question
     Whether the source can answer it is checked by `ask`.
 
     The user column is the data set's, and its bound on the items of one user may only be made smaller. What is
-    remembered of mechanisms is kept apart for each caller: nobody learns from a time what others have asked.
+    remembered of mechanisms is kept apart for each caller: no caller learns from a time what others have asked.
     """
     _check_permitted(dataset, question)
     _check_limit("k", question.k, limits.k)

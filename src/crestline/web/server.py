@@ -30,7 +30,7 @@ from crestline.web.service_state import open_state, reopen_state
 from crestline.web.workers import Workers, listening_marker, serving_marker
 
 SECONDS_TO_SEND = 10.0
-"""Within so many seconds the head of a request must be here, and after it the body (`middleware`)."""
+"""Within this number of seconds the head of a request must be here, and after it the body (`middleware`)."""
 
 CONNECTIONS = 1000
 """More at once are refused with 503."""

@@ -68,7 +68,7 @@ def _sqlite_database(path: Path, *, create: bool, timeout: float) -> Database:
     new = create and _is_new_file(path)
     if new:
         with suppress(OSError):  # SQLite says what is wrong
-            path.touch(mode=0o600)  # what was asked is nobody else's business; its other files get the same mode
+            path.touch(mode=0o600)  # what was asked concerns its owner alone; its other files get the same mode
     address = f"{path.absolute().as_uri()}?mode={'rwc' if new else 'rw'}"
 
     def open_raw_connection() -> sqlite3.Connection:
@@ -141,7 +141,7 @@ def _connect_in_time(
 
 
 def _decode_text(raw: bytes) -> str:
-    """Text that somebody else wrote may not be text: it must come through, for `verify` to name it."""
+    """Text that another program wrote may not be text: it must come through, for `verify` to name it."""
     return raw.decode("utf-8", "surrogateescape")
 
 

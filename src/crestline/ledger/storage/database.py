@@ -1,9 +1,9 @@
 """The database of a ledger: one snapshot to read, one serialised transaction to write (`addresses` opens one).
 
-Changes of one process that wait for each other share one commit: the first to come writes at once, and whoever comes
-meanwhile is written by the first of them, for all. To each change it is as if it had been written alone: what it raises
-is its own, and where the database refuses one of them, all are written again, each by itself. There is no thread of its
-own that a fork, a signal or the end of the program could lose.
+Changes of one process that wait for each other share one commit: the first to come writes at once, and what others
+bring meanwhile is written by the first of them, for all. To each change it is as if it had been written alone: what
+it raises is its own, and where the database refuses one of them, all are written again, each by itself. There is no
+thread of its own that a fork, a signal or the end of the program could lose.
 
 SQLite serialises with BEGIN IMMEDIATE; PostgreSQL with a lock on the one row of `crestline_books`, which every writer
 takes first. So the transaction of a writer sees everything that any earlier one did.
@@ -53,7 +53,7 @@ class Database:
 
     @property
     def witness(self) -> Witness | None:
-        """The witness that is told of every change."""
+        """The witness of every change."""
         return self._witness
 
     @contextmanager

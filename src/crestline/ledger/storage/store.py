@@ -145,7 +145,9 @@ class Store:
         """
         witness = open_witness(address, self.database, timeout)
         if witness.read() is None and self.database.read(lambda connection: Books(connection).find_witness()) is None:
-            witness.replace(self.database.read(read_head))  # before it is written down: a crash between refuses nobody
+            witness.replace(
+                self.database.read(read_head)
+            )  # before it is written down: a crash between refuses no writer
 
         def state_witness(books: Books) -> None:
             if books.lock().find_witness() is None:
@@ -255,7 +257,7 @@ class Store:
         self, order: LedgerRequest, choose: Choose, usable: Usable, patience: float = 0.0
     ) -> Entry | Receipt:
         """The stored answer, as `find_answer`, or else a reservation, in one transaction: of those who ask the same at
-        the same time nobody pays for what another has paid for already.
+        the same time, what another has paid for already is not paid again.
 
         A reservation for the same that is younger than `patience` seconds may be about to be answered: its end is
         waited for, for as long.
@@ -668,7 +670,7 @@ def _witness_draft(witness: Witness, before: str | None) -> Draft:
 
 
 def _hold_in_all_accounts(payers: list[ChargedAccounts], cost: Cost) -> list[tuple[ChargedAccounts, Amount]]:
-    """What every payer holds. The asker's own account is asked first: what it has not, nobody else's need explain."""
+    """What every payer holds. The account of the asker is asked first: what it lacks needs no other to explain."""
     own = payers[-1].hold(cost)
     try:
         return [*(one.hold(cost) for one in payers[:-1]), own]

@@ -3,8 +3,8 @@
 A ledger proves by itself that no entry was edited. What it cannot prove is that it is the newest: a backup that is put
 back holds as well as the ledger did then, and has forgotten what was spent since. The witness remembers.
 
-It is written in two phases. Under the lock of all writers, and before the commit, it is told where the chain will end:
-the announcement. After the commit, and before any outcome is returned, it is told that the chain ends there. So:
+It is written in two phases. Under the lock of all writers, and before the commit, it records where the chain will end:
+the announcement. After the commit, and before any outcome is returned, it records that the chain ends there. So:
 
 - a witness that cannot be written, is locked or is slow refuses a change before it is committed: nothing is charged.
 - it knows everything that was ever returned. A ledger that does not contain what was confirmed was restored, rewritten
@@ -12,7 +12,7 @@ the announcement. After the commit, and before any outcome is returned, it is to
 - a crash leaves an announcement that may have been committed or not. An honest ledger contains it, or is shorter.
 - of two processes the slower may confirm later: the witness keeps the longer of two.
 - that there is a witness, and its name, is an entry. Without one, or with one of another name, nothing is written. Its
-  address is never taken from a ledger: whoever can write there could name a place that suits them.
+  address is never taken from a ledger: a person who can write there could name a place that suits them.
 
 An owner who has restored a backup on purpose says so with `crestline ledger accept`.
 """

@@ -163,7 +163,7 @@ class Sieve(PairMechanismBase):
         """
         if not isinstance(pairs, PairViews):
             raise HistogramError(
-                "this mechanism looks at pairs of user and item: make them with Pairs.from_distinct, or ask with top_k"
+                "this mechanism looks at pairs of user and item: make a Relation of them, or ask with top_k"
             )
         hidden = pairs.floor - 1
         popular = self._noisy_kth_count(pairs, entropy)

@@ -71,7 +71,7 @@ def number_of_items(form: Form) -> str:
 
 
 def read_question(form: Form, most: int) -> Question:
-    """The question of a form, for at most so many items.
+    """The question of a form, for at most a number of items.
 
     Raises:
         FormProblem: Fields hold what cannot be read; all of them.

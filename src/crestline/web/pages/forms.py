@@ -37,7 +37,7 @@ Form: TypeAlias = dict[str, list[str]]
 
 
 class SignInFirst(Problem):
-    """Nobody is signed in."""
+    """The visitor is not signed in."""
 
     def __init__(self) -> None:
         super().__init__(401, "sign_in", "Sign in first.")

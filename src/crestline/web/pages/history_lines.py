@@ -60,7 +60,7 @@ class HistoryWriter:
     """What is needed to write lines for one reader.
 
     Attributes:
-        payer: Whose numbers and budgets are shown; None stands for the data set's.
+        payer: Whose numbers and budgets are shown; None for the data set's.
         limits: The payer's own budget of each data set, as its end.
         datasets: What the owner says about each data set.
         served: Reservations that were answered again, by number; needed for an analyst.

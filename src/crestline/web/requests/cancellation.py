@@ -12,7 +12,7 @@ from crestline.web.problems import Problem
 Step: TypeAlias = Literal["waiting", "begun", "counting", "unknown"]
 
 GONE = 499
-"""The status for a request whose sender has gone; nobody reads it."""
+"""The status for a request whose sender has gone; it is not read."""
 
 
 class Ticket:
@@ -72,5 +72,5 @@ class Tickets:
 
 
 def asker_gone_problem() -> Problem:
-    """The refusal that nobody reads."""
+    """The refusal that is not read."""
     return Problem(GONE, "gone", "The asker has gone; nothing was charged.")

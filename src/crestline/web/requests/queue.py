@@ -26,7 +26,7 @@ _LOOK = 0.25  # seconds between two looks whether an asker is still there
 class QuestionQueue:
     """The questions of one data set: `at_once` run, `waiting` more may wait, for `seconds` at most.
 
-    `place` is entered while a question waits for its turn, by whoever counts them.
+    `place` is entered while a question waits for its turn, by the caller that counts them.
     """
 
     def __init__(
