@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crestline.cli.options import DatasetOption, WitnessOption
-from crestline.cli.output import Format, FormatOption, echo_lines, print_result, print_rows
+from crestline.cli.output import Format, FormatOption, echo_lines, operator_name, print_result, print_rows
 from crestline.errors import LedgerError, ParameterError
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def accept(
     Example: crestline ledger accept ledger.db /elsewhere/ledger.witness
     """
     with _open_store(address) as store:
-        before = store.accept(witness)
+        before = store.accept(witness, by=operator_name())
         typer.echo(f"The witness knew {before}; it knows {store.checksum()} now.")
 
 

@@ -113,3 +113,14 @@ def print_rows(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]], fo
                 *(Text(printable_lines(str(row[name]))) for name in columns)
             )  # a value may contain [brackets]
         make_console().print(table)
+
+
+def operator_name() -> str:
+    """The user of this machine who gives the command, for the entry in the ledger."""
+    import getpass
+    import os
+
+    try:
+        return f"{getpass.getuser()} (command line)"
+    except (KeyError, OSError):  # a user without a name
+        return f"user {os.getuid()} (command line)"

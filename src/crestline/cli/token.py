@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crestline.cli.output import Format, FormatOption, print_rows
+from crestline.cli.output import Format, FormatOption, operator_name, print_rows
 
 if TYPE_CHECKING:
     from crestline.access.tokens import Tokens
@@ -54,7 +53,7 @@ def new_token(path: Path, analyst: str, expires: str) -> str:
         if analyst not in loaded.analysts:
             known = ", ".join(loaded.analysts)
             raise ParameterError(f"{path} names no analyst {analyst!r}; it names: {known}")
-        return tokens.create(analyst, end, by=_operator())
+        return tokens.create(analyst, end, by=operator_name())
 
 
 @token_app.command("list")
@@ -75,7 +74,7 @@ def revoke(
 ) -> None:
     """Revoke a token, immediately and permanently."""
     with _tokens(config) as (_, tokens):
-        tokens.revoke(number, by=_operator())
+        tokens.revoke(number, by=operator_name())
     typer.echo(f"token {number} is revoked")
 
 
@@ -110,13 +109,3 @@ def _tokens(path: Path) -> Iterator[tuple[Config, Tokens]]:
         yield config, Tokens(store, Keys.read_or_create(config.key_file, store))
     finally:
         store.close()
-
-
-def _operator() -> str:
-    """The user of this machine who gives the command, for the entry in the ledger."""
-    import getpass
-
-    try:
-        return f"{getpass.getuser()} (command line)"
-    except (KeyError, OSError):  # a user without a name
-        return f"user {os.getuid()} (command line)"

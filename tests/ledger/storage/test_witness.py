@@ -148,6 +148,7 @@ def test_its_owner_accepts_a_restored_backup(path: Path, witness: str) -> None:
         assert ledger.verify().findings == ()
         accepted = [entry.content for entry in ledger._store.entries() if entry.kind == "witnessed"][-1]
         assert accepted["knew"].startswith("6:")
+        assert accepted["by"].endswith("(command line)")
 
 
 def test_a_ledger_that_does_not_hold_is_not_accepted(path: Path, witness: str) -> None:

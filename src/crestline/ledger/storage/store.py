@@ -161,9 +161,9 @@ class Store:
             self.database.use_witness(before)
             raise
 
-    def accept(self, address: Address, timeout: float = 30.0) -> str:
+    def accept(self, address: Address, *, by: str, timeout: float = 30.0) -> str:
         """Take this ledger in place of what its witness knows, for its owner who has restored it; a ledger that does
-        not hold by itself is refused. Returns the checksum that the witness knew."""
+        not hold by itself is refused. `by` is who says so, for the entry. Returns the checksum that the witness knew."""
         self.refuse_damaged()
         witness = open_witness(address, self.database, timeout)
         try:
@@ -172,7 +172,7 @@ class Store:
         except LedgerError:
             before = "nothing that can be read"
         with self.database.without_witness():
-            self.database.write(lambda books: books.post(_witness_draft(witness, before), self._clock()))
+            self.database.write(lambda books: books.post(_witness_draft(witness, before, by), self._clock()))
         witness.replace(self.database.read(read_head))
         return before
 
@@ -664,9 +664,11 @@ def _with_user(changed: list[Account], whole: Account, user: str | None) -> list
     return [*(account for account in changed if account.key != whole.key), replace(own, user=user)]
 
 
-def _witness_draft(witness: Witness, before: str | None) -> Draft:
-    """That a witness is kept from now on, and its name; of one that knew another chain, what it knew."""
-    return Draft("witnessed", "", details={"name": witness_name(witness), "knew": before})
+def _witness_draft(witness: Witness, before: str | None, by: str | None = None) -> Draft:
+    """That a witness is kept from now on, and its name; of one that knew another chain, what it knew, and who says that
+    this chain holds."""
+    accepted = {} if by is None else {"by": by}
+    return Draft("witnessed", "", details={"name": witness_name(witness), "knew": before, **accepted})
 
 
 def _hold_in_all_accounts(payers: list[ChargedAccounts], cost: Cost) -> list[tuple[ChargedAccounts, Amount]]:
