@@ -163,7 +163,7 @@ class Store:
 
     def accept(self, address: Address, *, by: str, timeout: float = 30.0) -> str:
         """Take this ledger in place of what its witness knows, for its owner who has restored it; a ledger that does
-        not hold by itself is refused. `by` is who says so, for the entry. Returns the checksum that the witness knew."""
+        not hold by itself is refused. `by` says who, for the entry. Returns the checksum that the witness knew."""
         self.refuse_damaged()
         witness = open_witness(address, self.database, timeout)
         try:
