@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ def test_an_answer_states_both_promises() -> None:
     assert "unless a sum over several months is asked for" in note
     assert "from August 2026 to October 2026" in answer.explain().replace("\n  ", " ")
     assert answer.guarantee.adjacency.value == "add or remove one user's rows of one period"
-    assert cl.Answer.from_dict(answer.to_dict()) == answer
+    assert cl.Answer.from_dict(answer.to_dict()) == replace(answer, number=None)  # of one ledger, so not of its values
 
 
 def test_a_sum_over_several_periods_says_what_is_left_for_a_person() -> None:

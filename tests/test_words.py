@@ -44,10 +44,10 @@ SHOP = Words.from_mapping({"user": "customers", "sku": ["product", "products"], 
             "values of 'sku' of fewer than 20 users",
         ),
         (
-            {"k": 1000, "item": "sku", "score": "sum(price)", "clip": 5000, "since": "2026-W05", "until": "2026-W06"},
-            "The 1,000 products with the largest sum of 'price' (at most 5,000 from each customer) from week 5 of 2026 "
+            {"k": 900, "item": "sku", "score": "sum(price)", "clip": 5000, "since": "2026-W05", "until": "2026-W06"},
+            "The 900 products with the largest sum of 'price' (at most 5,000 from each customer) from week 5 of 2026 "
             "to week 6 of 2026",
-            "The 1,000 values of 'sku' with the largest sum of 'price' (at most 5,000 from each user) from week 5 of "
+            "The 900 values of 'sku' with the largest sum of 'price' (at most 5,000 from each user) from week 5 of "
             "2026 to week 6 of 2026",
         ),
     ],

@@ -122,7 +122,7 @@ class QuestionField:
         """
         if self.kind is ValueKind.COLUMNS:
             return () if value is None else _several(value)
-        if value == ALL and self.all_means is not None:
+        if self.all_means is not None and value == ALL:
             return self.all_means
         if value is None or self.kind not in (ValueKind.EPSILON, ValueKind.DELTA):
             return value

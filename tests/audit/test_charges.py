@@ -15,6 +15,7 @@ from crestline.errors import BudgetError, BudgetExhausted
 from crestline.histogram.histogram import Histogram
 from crestline.ledger.ledger import Ledger
 from crestline.mechanisms.selection import Selection
+from crestline.payment import LedgerCharging
 from crestline.prepare import Prepared, prepare
 from crestline.question import Question
 from crestline.randomness.entropy import replay
@@ -96,8 +97,13 @@ def complaints(attacked: Ask) -> Iterator[str]:
     yield "asking goes on for ever"
 
 
+def asked(made: Prepared, *, source: Any, entropy: Any, ledger: Ledger) -> Any:
+    """The journey of every question, charged to a ledger."""
+    return ask(made, source=source, entropy=entropy, charge=LedgerCharging(ledger, None))
+
+
 def test_our_ledgers_are_in_order() -> None:
-    assert list(complaints(ask)) == []
+    assert list(complaints(asked)) == []
 
 
 def test_charging_afterwards_is_caught() -> None:

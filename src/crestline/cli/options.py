@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from crestline.errors import ParameterError
 from crestline.question_fields import FIELDS, Face, QuestionField, ValueKind, fields_of
 
 if TYPE_CHECKING:
@@ -136,10 +135,7 @@ def _option(field: QuestionField, *, required: bool) -> Parameter:
 
 def _read_count_or_all(text: str) -> int:
     """A number of items; the word "all" is the limit that the field states."""
-    try:
-        return cast(int, FIELDS["k"].parse(text))
-    except ParameterError as error:
-        raise typer.BadParameter(str(error)) from None
+    return cast(int, FIELDS["k"].parse(text))
 
 
 def _help(field: QuestionField) -> str:

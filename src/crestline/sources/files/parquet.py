@@ -140,7 +140,7 @@ def find_wrongly_ordered_columns(engine: DuckDB, files: Sequence[str], opener: O
     query = """select distinct path_in_schema from parquet_metadata(?) where type = 'INT96'
         and coalesce(stats_min, stats_max, stats_min_value, stats_max_value) is not null
         or stats_min_value is null and stats_min is not null or stats_max_value is null and stats_max is not null"""
-    return frozenset(name for (name,) in engine.con.execute(query, [literal(untyped)]).fetchall())
+    return frozenset(name for (name,) in engine.con.execute(query, [untyped]).fetchall())
 
 
 def _parquet_view(engine: DuckDB, files: Sequence[str], opener: Opener | None) -> tuple[Expression, set[str]]:

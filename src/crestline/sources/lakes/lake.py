@@ -89,7 +89,7 @@ class _Copy:
         return register_parts(engine, self.stream, [self.stream.seek(0, os.SEEK_END)])
 
     def open_stream(self, file: str) -> BinaryIO:
-        return self.stream
+        return os.fdopen(os.dup(self.stream.fileno()), "rb", buffering=0)  # closed by its reader; the copy stays open
 
 
 class LakeSource(PerQuestionSource):
