@@ -143,7 +143,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "sieve of a histogram": (
         "HistogramError",
-        "this mechanism looks at pairs of user and item: make them with Pairs.from_distinct, or ask with top_k",
+        "this mechanism looks at pairs of user and item: make a Relation of them, or ask with top_k",
     ),
     "where no date": (
         "QuestionError",

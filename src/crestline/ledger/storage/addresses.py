@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sqlite3
+import time
 from collections.abc import MutableMapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Dialect
 
 _SMALLEST = 512  # bytes of the smallest SQLite file
+_PAUSE = 0.01  # seconds until a new file is tried again
 
 
 def open_database(address: str | os.PathLike[str], *, create: bool, timeout: float) -> Database:
@@ -75,7 +77,7 @@ def _sqlite_database(path: Path, *, create: bool, timeout: float) -> Database:
         connection = sqlite3.connect(address, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False)
         connection.text_factory = _decode_text
         if new:
-            connection.execute("PRAGMA journal_mode = WAL")  # kept in the file
+            _use_write_ahead_log(connection, timeout)
         connection.execute("PRAGMA synchronous = FULL")  # a commit returns when the disk has it
         connection.execute("PRAGMA fullfsync = ON")  # macOS: and not only the disk's cache
         return connection
@@ -92,6 +94,20 @@ def _sqlite_database(path: Path, *, create: bool, timeout: float) -> Database:
         return engine
 
     return Database(connect, str(path))
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection, timeout: float) -> None:
+    """Set the journal of a new file, which keeps it. SQLite does not wait here for others who do the same at once."""
+    end = time.monotonic() + timeout
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(_PAUSE)
+        else:
+            return
 
 
 def _is_new_file(path: Path) -> bool:
