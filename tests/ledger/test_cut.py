@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 
 import psycopg
@@ -19,6 +20,8 @@ from crestline.ledger.receipt import Receipt, RequestKey
 
 pytestmark = [pytest.mark.engines, pytest.mark.slow]
 
+LITTLE = Fraction(1, 10**15)
+"""δ of a charge: any number of them fits, however fast the machine is."""
 CUT = (
     "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() "
     "and datname = current_database()"
@@ -39,10 +42,10 @@ def test_cut_connections(tmp_path: Path, postgres_database: str, cuts: int, has_
             question = {"asked": f"{name} {turn}"}
             key = RequestKey(f"{name} {turn}")
             try:
-                receipt = ledger.find_or_reserve(drawn(2), question=question, request=key)
+                receipt = ledger.find_or_reserve(drawn(2, LITTLE), question=question, request=key)
                 assert isinstance(receipt, Receipt)
                 receipts[question["asked"]] = receipt
-                ledger.settle(receipt, drawn(1), answer=turn)
+                ledger.settle(receipt, drawn(1, LITTLE), answer=turn)
                 settled.append(receipt.number)
             except LedgerError:
                 failed["reserve" if question["asked"] not in receipts else "settle"] += 1

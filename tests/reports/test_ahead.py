@@ -224,7 +224,9 @@ def test_what_was_settled_before_a_kill_is_published_by_the_next_run(tmp_path: P
     run = [sys.executable, "-m", "tests.reports.victim", str(tmp_path), str(kills)]
     done = subprocess.run(run, check=True, timeout=PATIENCE * kills, stdout=subprocess.PIPE, text=True)
     left = json.loads(done.stdout)
-    assert left["settled"] + left["lost before it was answered"] == 4 * (kills + 1)  # of four editions that are due
+    assert left.get("settled", 0) + left.get("lost before it was answered", 0) == 4 * (
+        kills + 1
+    )  # of four editions that are due
 
 
 def test_a_reservation_for_another_question_is_given_back() -> None:
